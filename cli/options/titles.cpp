@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "likewise/query.h"
 #include "output/text.h"
 
 namespace likewise::cli {
@@ -36,6 +37,12 @@ Titles read_titles_with_report(const TitlesOption& option, const IdMap& items, P
                              counted(items.size() - count, "item")));
   }
   return titles;
+}
+
+Titles titles_of(const IdMap& items, const Titles& titles, const IdMap& from) {
+  std::vector<std::string> by_item;
+  for (const Index place : translate(items, from)) by_item.emplace_back(titles.of(place));
+  return make_titles(by_item);
 }
 
 Titles titles_for(const Model& model, const TitlesOption& option, Progress& progress) {

@@ -24,6 +24,8 @@ void refuse_idle_titles(const CLI::App& app, const TitlesOption& titles);
 /// Reads the file and says what was met.
 [[nodiscard]] Titles read_titles_with_report(const TitlesOption& titles, const IdMap& items,
                                              Progress& progress);
+/// Of `items`, all of which are among those that `titles` are of.
+[[nodiscard]] Titles titles_of(const IdMap& items, const Titles& titles, const IdMap& from);
 /// Those of the file where one is given, else the model's own; empty: there are none.
 [[nodiscard]] Titles titles_for(const Model& model, const TitlesOption& titles, Progress& progress);
 

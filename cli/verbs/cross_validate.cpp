@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "likewise/cross_validation.h"
+#include "options/features.h"
 #include "options/options.h"
 #include "options/paths.h"
 #include "options/training_options.h"
@@ -31,6 +32,7 @@ struct CrossValidate {
   std::vector<std::string> ratings;
   CrossValidationRequest request{.training = {}};
   TrainingOptions training;
+  FeaturesOption features;
   bool json = false;
   ReadOptions reading;
   Common common;
@@ -41,14 +43,20 @@ struct CrossValidate {
     request.training.device_options.device_memory = common.device_memory;
     request.training.has_lists = true;
     check_options();
-    check_paths("RATINGS", ratings, {{"the metrics on standard output", "-", PathUse::kOutput}});
+    check_paths("RATINGS", ratings,
+                {{"--item-features", features.items.path},
+                 {"--user-features", features.users.path},
+                 {"the metrics on standard output", "-", PathUse::kOutput}});
     const TrainingOutline before = outline(request.training);
     check_measures(before.params);
+    if (features.given()) require_features(before.params);
     Progress progress(common.quiet);
     if (!training.is_auto()) progress.say(device_line(before.device));
     ReadOptions rows = reading_for(feedback_of(before.params), reading);
     rows.keep_times = request.parts.method == SplitMethod::kTime;
     const Interactions data = read_with_report(ratings, rows, progress);
+    const FeatureTables tables = read_features_with_report(features, progress);
+    request.features = tables.empty() ? nullptr : &tables;
     progress.stage("folds");
     int done = 0;
     const CrossValidation found = cross_validate(
@@ -71,6 +79,8 @@ struct CrossValidate {
       throw Error(ErrorKind::kInvalidArgument, "--rolling must be at least 2, not 0");
     }
     request.parts.validate();
+    if (training.is_auto()) refuse_features_of_auto(*given);
+    refuse_idle_features(*given, features);
   }
 
   /// Options of lists, where there are none.
@@ -159,6 +169,7 @@ Run add_cross_validate(CLI::App& app) {
   app.add_flag("--json", verb->json, "Print one object: each metric over the folds, and all folds")
       ->group(kMeasures);
   verb->training.add(app);
+  add_features_options(app, verb->features);
   add_device_options(app, verb->common);
   add_device_memory_option(app, verb->common);
   add_reading_options(app, verb->reading);

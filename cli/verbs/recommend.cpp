@@ -36,6 +36,7 @@ struct Recommend {
   std::vector<std::string> liked;
   std::string users_path;
   std::string new_path;
+  FeaturesFile features;
   bool everyone = false;
   Index n = 10;
   bool include_seen = false;
@@ -50,9 +51,13 @@ struct Recommend {
 
   void run() const {
     refuse_idle_titles(*given, titles_option);
+    refuse_idle(*given, "--user-features-columns", features.given(), "--user-features");
+    refuse_idle(*given, "--include-seen", !features.given(),
+                "users with a history; by --user-features nobody has one");
     check_paths({{"MODEL", model_path},
                  {"--users", users_path},
                  {"--new", new_path},
+                 {"--user-features", features.path},
                  {"--allow", allow_path},
                  {"--deny", deny_path},
                  {"--titles", titles_option.path},
@@ -114,6 +119,7 @@ struct Recommend {
 
   [[nodiscard]] Asked asked(const Model& model, Progress& progress) const {
     if (!new_path.empty()) return read_visitors(model, new_path, progress);
+    if (features.given()) return read_visitor_features(model, features, progress);
     if (!liked.empty()) {
       Visitors visitors;
       visitors.add(model, "likes", liked_items(model));
@@ -165,7 +171,8 @@ void add_who(CLI::App& app, Recommend& verb) {
   auto* fresh = add_path(app, "--new", verb.new_path,
                          "Users who were not trained: their interactions, as for train")
                     ->type_name("RATINGS");
-  require_one(app, {user, users, all, likes, fresh});
+  auto* known = add_visitor_features(app, verb.features);
+  require_one(app, {user, users, all, likes, fresh, known});
 }
 
 }  // namespace
@@ -198,6 +205,7 @@ Run add_recommend(CLI::App& app) {
       "  likewise recommend model.safetensors --user 42 --user 43 -n 5\n"
       "  likewise recommend model.safetensors --all -o recommendations.csv.gz\n"
       "  likewise recommend model.safetensors --likes \"17,256\" --explain\n"
+      "  likewise recommend model.safetensors --user-features signups.csv\n"
       "  likewise recommend model.safetensors --user 42 --titles movies.csv\n"
       "  likewise recommend model.safetensors --user 42 --json | jq .item");
   return on_threads(verb);

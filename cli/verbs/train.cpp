@@ -84,6 +84,7 @@ struct Train {
       progress.say(device_line(plan.device));
     }
     const FeatureTables tables = read_features_with_report(features, progress);
+    check_features(data, tables);
     for (const std::string& note : plan.notes) progress.say("note: " + spelled(note, as_option));
     if (verbose) {
       progress.say(fmt::format("parameters: {}", effective_text(plan.params)));
@@ -100,7 +101,7 @@ struct Train {
     }
     Titles called;
     const IdMap& trained = earlier ? earlier->items : data.items;  // an update may order them again
-    const IdMap items = tables.items ? ids_with(trained, *tables.items) : trained.share();
+    const IdMap items = tables.items ? ids_with(trained, tables.items->ids) : trained.share();
     if (titles.given()) called = read_titles_with_report(titles, items, progress);
     progress.stage("train");
     TrainingRun how;
@@ -111,7 +112,7 @@ struct Train {
     how.source = base_name(ratings);
     const auto model =
         std::make_shared<Model>(train_with_report(plan, data, std::move(how), progress));
-    add_features_with_report(*model, tables, features, progress);
+    add_features_with_report(*model, tables, progress);
     model->titles = titles.given() || !earlier ? std::move(called) : earlier->titles.share();
     progress.stage("save");
     held_output ? save_model(*model, *held_output) : save_model(*model, output);
@@ -143,10 +144,7 @@ struct Train {
       refuse_idle(*given, option, false,
                   "--algorithm als or another that iterates; auto may choose one that does not");
     }
-    for (const char* option : {"--item-features", "--user-features"}) {
-      refuse_idle(*given, option, false,
-                  "--algorithm als or another with factors; auto may choose one without");
-    }
+    refuse_features_of_auto(*given);
   }
 
   /// Options that other options decide about; those of an algorithm are TrainingOptions's.

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "likewise/training.h"
+#include "options/features.h"
 #include "options/options.h"
 #include "options/paths.h"
 #include "options/titles.h"
@@ -56,6 +57,7 @@ struct Tune {
   std::string report;
   bool json = false;
   TitlesOption titles;
+  FeaturesOption features;
   ReadOptions reading;
   Common common;
 
@@ -65,6 +67,8 @@ struct Tune {
     check_paths("RATINGS", ratings,
                 {{"--validation", validation},
                  {"--titles", titles.path},
+                 {"--item-features", features.items.path},
+                 {"--user-features", features.users.path},
                  {"-o", output, PathUse::kModel},
                  {"--journal", journal_path, PathUse::kOutput},
                  {"--report", report, PathUse::kOutput},
@@ -81,8 +85,11 @@ struct Tune {
     if (!validation.empty()) {
       measured = read_with_report(validation, held_out(rows), progress, "read validation");
     }
+    const FeatureTables tables = read_features_with_report(features, progress);
+    check_features(data, tables);
+    const IdMap items = all_items(data, measured, tables);
     Titles called;
-    if (titles.given()) called = read_titles_with_report(titles, data.items, progress);
+    if (titles.given()) called = read_titles_with_report(titles, items, progress);
     progress.stage("search");
     TuneRun how;
     how.control = Progress::stop_control();
@@ -90,6 +97,7 @@ struct Tune {
     how.validation_source = base_name(validation);
     how.duplicates = summary.policy;
     how.source = base_name(ratings);
+    how.features = tables.empty() ? nullptr : &tables;
     how.journal = journal_path;
     how.resume = resume;
     how.open = [&](const TrainingParams& params, std::span<const Job> also) {
@@ -104,7 +112,8 @@ struct Tune {
     TuneResult result = tune(data, options, how);
     for (const std::string& note : result.notes) progress.say(note);
     if (!result.model) say_stopped(result, journal_path);
-    if (titles.given()) result.model->titles = std::move(called);
+    say_learned(result.features, progress);
+    if (titles.given()) result.model->titles = titles_of(result.model->items, called, items);
     progress.stage("save");
     save_model(*result.model, output);
     const SearchReport shown{result, base_name(ratings), base_name(validation), options.budget.text,
@@ -114,6 +123,16 @@ struct Tune {
       write_page(shown.as_page(), report);
     }
     tell(shown, journal_path, progress);
+  }
+
+  /// Those that the model may have.
+  [[nodiscard]] static IdMap all_items(const Interactions& data,
+                                       const std::optional<Interactions>& measured,
+                                       const FeatureTables& tables) {
+    IdMap items = data.items.share();
+    if (measured) items = ids_with(items, measured->items);
+    if (tables.items) items = ids_with(items, tables.items->ids);
+    return items;
   }
 
   /// The model's name and .journal: not of /dev/stdout or a pipe.
@@ -146,6 +165,8 @@ struct Tune {
     refuse_idle(*given, "--validation-share", options.split.method != SplitMethod::kLast,
                 "--validation-method random, per-user or time");
     refuse_idle_titles(*given, titles);
+    refuse_idle_features(*given, features);
+    options.has_features = features.given();
     options.validate();
   }
 
@@ -169,7 +190,8 @@ struct Tune {
       (void)open_and_say(default_params(name, options.feedback), {});
     }
     if (!options.algorithms.empty()) return;
-    const TrainedAlgorithms found = trained_algorithms(options.feedback, open_and_say);
+    const TrainedAlgorithms found =
+        trained_algorithms(options.feedback, open_and_say, options.has_features);
     for (const std::string& why : found.left_out) progress.say("not searched: " + why);
     options.algorithms = found.algorithms;
   }
@@ -185,6 +207,7 @@ struct Tune {
   [[nodiscard]] std::string command(const TrainingParams& params) const {
     std::string text = fmt::format("likewise train {} -o {} {}", quoted_all(ratings),
                                    quoted(output), options_text(params));
+    for (const std::string& word : words_of(features)) text += " " + quoted(word);
     for (const CLI::Option* option : given->get_options()) {
       if (option->get_group() != kReadingGroup || option->count() == 0) continue;
       text += fmt::format(" {} {}", option->get_name(),
@@ -291,6 +314,7 @@ Run add_tune(CLI::App& app) {
   add_titles_options(app, verb->titles,
                      "Keep titles with the model, from a file of item ids and "
                      "titles");
+  add_features_options(app, verb->features);
   add_reading_options(app, verb->reading);
   add_weighing_options(app, verb->reading);
   app.footer(
@@ -303,6 +327,7 @@ Run add_tune(CLI::App& app) {
       "Examples:\n"
       "  likewise tune parts/train.csv -o model.safetensors --budget 10m --report search.html\n"
       "  likewise tune ratings.csv -o model.safetensors --feedback explicit --algorithm als,sgd\n"
+      "  likewise tune plays.csv -o model.safetensors --item-features artists.csv\n"
       "  likewise tune plays.csv -o model.safetensors --metric recall@20 --budget 100 \\\n"
       "      --validation-method last\n"
       "  likewise tune plays.csv -o model.safetensors --metric recall@20 --budget 200 \\\n"

@@ -60,10 +60,10 @@ struct Update {
     const Interactions added = read_with_report(more, reading_for(earlier.feedback(), reading),
                                                 progress, "read", &summary);
     options.duplicates = summary.policy;
-    const FeatureTables tables = read_features_with_report(features, progress);
+    const FeatureTables tables = read_features_with_report(features, progress, &earlier);
     progress.stage("update");
     UpdatedModel updated = update_model(earlier, added, options, device, progress.control());
-    add_features_with_report(updated.model, tables, features, progress);
+    add_features_with_report(updated.model, tables, progress);
     tell(earlier, updated, summary.policy, progress);
     if (titles.given()) {
       updated.model.titles = read_titles_with_report(titles, updated.model.items, progress);

@@ -12,6 +12,7 @@
 
 #include "likewise/control.h"
 #include "likewise/evaluation.h"
+#include "likewise/features.h"
 #include "likewise/split.h"
 #include "likewise/training.h"
 
@@ -21,7 +22,8 @@ struct CrossValidationRequest {
   TrainingRequest training{};  ///< prepared anew for each fold; no model to resume, no validation
   /// kKFold: every interaction is tested once. kTime with `rolling`: tests one after the other.
   SplitOptions parts{.method = SplitMethod::kKFold};
-  EvaluateOptions evaluation{};  ///< without candidates and `per_user`
+  const FeatureTables* features = nullptr;  ///< that the model of each fold learns; null: none
+  EvaluateOptions evaluation{};             ///< without candidates and `per_user`
 };
 
 /// One fold. Training and test part share all users and items, so none is unknown to the model.
@@ -49,8 +51,9 @@ struct CrossValidation {
 
 /// `on_fold` is called after each fold, with how many there are. Deterministic in (request, data);
 /// one fold after the other, whose parts are held one at a time where they are of kKFold.
-/// Errors: those of split(), prepare(), train() and evaluate(); kInvalidArgument for another method
-/// than these two, a model to resume, and members of `evaluation` that have no use here.
+/// Errors: those of split(), prepare(), train(), add_features() and evaluate(); kInvalidArgument
+/// for another method than these two, a model to resume, and members of `evaluation` that have no
+/// use here.
 [[nodiscard]] CrossValidation cross_validate(
     const CrossValidationRequest& request, const Interactions& data, const RunControl& control = {},
     const std::function<void(const FoldResult&, int folds)>& on_fold = {});

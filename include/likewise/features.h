@@ -8,6 +8,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,9 @@ struct FeatureOptions {
   /// but those with well-known names of the other side or of times.
   std::vector<std::string> columns{};
   std::optional<bool> header{};  ///< whether the first row names the columns; absent: detected
+  /// Tags that a model has learned: numbers are cut into the parts, and tags named, as there. A
+  /// number outside of all parts is in the nearest one. Null: none.
+  const IdMap* known = nullptr;
 };
 
 /// What reading features met.
@@ -88,6 +92,13 @@ struct TagShare {
 };
 /// The tags of a row, tags rising: shares whose squares sum to 1. None where all idf are 0.
 [[nodiscard]] std::vector<TagShare> tag_shares(const Features& features, Index row);
+/// The same of a row with these tags, rising, and their weights.
+[[nodiscard]] std::vector<TagShare> tag_shares(const Features& features,
+                                               std::span<const Index> tags,
+                                               std::span<const float> weights);
+/// What they add up to: factors, and behind them the bias where the side has one.
+[[nodiscard]] std::vector<double> sum_of_tags(const Features& features,
+                                              std::span<const TagShare> shares);
 
 struct FeatureLearning {
   /// Of the regression of factors on tags, 1e-6 to 1e9; absent: that of 0.01, 0.03, 0.1, ... 300
@@ -105,9 +116,21 @@ struct LearnedFeatures {
   double regularization = 0;
 };
 
+/// The tags of both sides, and how a model learns from them.
+struct FeatureTables {
+  std::optional<FeatureTable> users{};
+  std::optional<FeatureTable> items{};
+  FeatureLearning learning{};
+
+  [[nodiscard]] bool empty() const { return !users && !items; }
+};
+
 /// Throws Error(kInvalidArgument) where models of these parameters have no factors, which features
 /// are about.
 void require_features(const TrainingParams& params);
+
+/// Throws what add_features() would to a model of `data`, before there is one.
+void check_features(const Interactions& data, const FeatureTables& tables);
 
 /// Adds rows and tags of `table` to those that the model has of this side, and learns from its
 /// factors, as they are, what tags add to them. Rows without interactions get the factors (and
@@ -117,8 +140,17 @@ void require_features(const TrainingParams& params);
 LearnedFeatures add_features(Model& model, Side side, const FeatureTable& table,
                              const FeatureLearning& learning = {}, const RunControl& control = {});
 
-/// `ids` and those of the table: those of a model that add_features() made of one with `ids`.
-[[nodiscard]] IdMap ids_with(const IdMap& ids, const FeatureTable& table);
+/// What came of the tables that were given.
+struct LearnedTables {
+  std::optional<LearnedFeatures> users{};
+  std::optional<LearnedFeatures> items{};
+};
+/// The same of both sides.
+LearnedTables add_features(Model& model, const FeatureTables& tables,
+                           const RunControl& control = {});
+
+/// Both, as models have them that rows of `more` joined: those of a table, by add_features().
+[[nodiscard]] IdMap ids_with(const IdMap& ids, const IdMap& more);
 
 /// The items, or users, that nobody has touched but whose tags the model has learned; rising.
 [[nodiscard]] std::vector<Index> rows_by_features(const Model& model, Side side);

@@ -15,6 +15,7 @@
 
 #include "likewise/control.h"
 #include "likewise/device.h"
+#include "likewise/features.h"
 #include "likewise/interactions.h"
 #include "likewise/model.h"
 #include "likewise/read.h"
@@ -72,11 +73,12 @@ struct Like {
                                    std::span<const Like> later, Duplicates duplicates,
                                    Offset* unknown = nullptr);
 
-/// Users who were not trained, by what they did.
+/// Users who were not trained, by what they did or by their features.
 struct Visitors {
   std::vector<std::string> names;
   std::vector<FoldInRow> rows;  ///< one for each name, in the model's items
   Offset unknown = 0;           ///< likes of items that the model does not have: left out
+  Index strangers = 0;          ///< visitors none of whose features the model has learned: left out
 
   /// An item that comes twice counts once; Error(kInvalidArgument) where its values differ.
   void add(const Model& model, std::string name, std::span<const Like> likes,
@@ -86,6 +88,12 @@ struct Visitors {
 };
 /// Every user of `data`.
 [[nodiscard]] Visitors visitors_of(const Model& model, const Interactions& data);
+
+/// Everybody of `table`, by those of its tags that the model has learned of its users; the table is
+/// best read with FeatureOptions::known. `unknown`: one with no such tag is an Error(kBadData), or
+/// left out. Error(kInvalidArgument) for a model that has learned no features of users.
+[[nodiscard]] Visitors visitors_of(const Model& model, const FeatureTable& table,
+                                   UnknownIds unknown = UnknownIds::kRefuse);
 
 // Questions and answers.
 
@@ -110,7 +118,8 @@ struct SimilarQuestion {
   std::optional<SimilarityMetric> metric;
 };
 
-/// A past item, or a tag of an item that nobody has touched, and its part of the score.
+/// A past item, or a tag of an item that nobody has touched or of a visitor by features, and its
+/// part of the score.
 struct Reason {
   std::string item;   ///< its id; the name of the tag
   std::string title;  ///< as that of an answer

@@ -59,10 +59,13 @@ struct Explanation {
   std::vector<Contribution> contributions;  ///< largest share first; baseline + shares = score
 };
 
-/// A user who was not trained, as a list of (item, value).
+/// A user who was not trained, as a list of (item, value); or, by a model that has learned features
+/// of users, as a list of their tags.
 struct FoldInRow {
-  std::vector<Index> columns;  ///< any order, no duplicates
-  std::vector<float> values;   ///< empty: all 1
+  std::vector<Index> columns{};      ///< any order, no duplicates
+  std::vector<float> values{};       ///< empty: all 1
+  std::vector<Index> tags{};         ///< rising; only without columns
+  std::vector<float> tag_weights{};  ///< one for each of them, above 0
 };
 
 /// What is wrong with one of several new rows: "new row 3: ...".

@@ -26,6 +26,7 @@
 #include "likewise/control.h"
 #include "likewise/device.h"
 #include "likewise/evaluation.h"
+#include "likewise/features.h"
 #include "likewise/interactions.h"
 #include "likewise/model.h"
 #include "likewise/parameters.h"
@@ -44,8 +45,10 @@ struct TuneBudget {
 /// neither, and on nothing at all.
 [[nodiscard]] TuneBudget parse_budget(const std::string& text);
 
-/// The algorithms that learn from this feedback and have something to search.
-[[nodiscard]] std::vector<std::string_view> tuned_algorithms(Feedback feedback);
+/// The algorithms that learn from this feedback and have something to search; of a search with
+/// features those that have factors.
+[[nodiscard]] std::vector<std::string_view> tuned_algorithms(Feedback feedback,
+                                                             bool has_features = false);
 
 /// Opens the device for a training of these parameters that also does the jobs.
 using OpenToTrain = std::function<Device(const TrainingParams&, std::span<const Job>)>;
@@ -53,11 +56,12 @@ using OpenToTrain = std::function<Device(const TrainingParams&, std::span<const 
 /// What a search for all algorithms is among where the device is a given one.
 struct TrainedAlgorithms {
   std::vector<std::string> algorithms{};
-  std::vector<std::string> left_out{};  ///< the others, each with the reason
+  std::vector<std::string> left_out{};  ///< the others, with the reasons
 };
 /// Those of tuned_algorithms() whose defaults `open` has a device for. Throws what it throws for
 /// the first, where it has none for any.
-[[nodiscard]] TrainedAlgorithms trained_algorithms(Feedback feedback, const OpenToTrain& open);
+[[nodiscard]] TrainedAlgorithms trained_algorithms(Feedback feedback, const OpenToTrain& open,
+                                                   bool has_features = false);
 
 struct TuneOptions {
   std::vector<std::string> algorithms{};  ///< empty: all of tuned_algorithms()
@@ -67,7 +71,8 @@ struct TuneOptions {
   /// How the validation part is cut from the data, where no other is given. Not by folds; its seed
   /// is `seed`.
   SplitOptions split = validation_split();
-  std::uint64_t seed = 42;  ///< of the points and of the split; models have their own default
+  std::uint64_t seed = 42;    ///< of the points and of the split; models have their own default
+  bool has_features = false;  ///< TuneRun::features are there: algorithms with factors alone
 
   /// Throws Error(kInvalidArgument) naming what was given and what it may be.
   void validate() const;
@@ -128,6 +133,7 @@ struct TuneResult {
   /// Trained on both parts by these; none where the search was stopped. Where the time of the
   /// budget was over first: its iterations so far, or else the model of a trial.
   std::optional<Model> model{};
+  LearnedTables features{};   ///< what the model learned of TuneRun::features
   int model_trial = 0;        ///< the trial whose parameters the model has: of best(), or that one
   bool on_everything = true;  ///< whether the model knows both parts
   std::string shortened{};    ///< what the model lacks where the time was over first; else empty
@@ -175,6 +181,9 @@ struct TuneRun {
   /// What a pair that is in the data and in `validation` becomes when the winner is trained.
   Duplicates duplicates = Duplicates::kLast;
   std::string source{};  ///< for Provenance
+  /// The model learns them, after the search and outside a budget of time. Trials are without: what
+  /// is known of items leaves lists of those with interactions as they are. Null: none.
+  const FeatureTables* features = nullptr;
   /// Written as the search goes, a line for each training; empty: none. No other search writes it
   /// meanwhile.
   std::string journal{};
@@ -195,11 +204,12 @@ struct TuneRun {
 /// of the budget is stopped within a block of work, and the result says what the model lacks. Where
 /// a journal held all trials, so that there is no model to fall back on, the winner is trained to
 /// its end. What an algorithm has against the data is told by its trial, and the search goes on.
-/// Errors: kInvalidArgument (options; a budget that was over before the first trial began; a metric
-/// that does not fit the feedback; a journal of another search, or of one that is not over without
-/// `resume`), kBadData (nothing to validate on, with the reason), kNumerical where no trial has a
-/// value, with all reasons, kIo (also while another search writes it) and kNotFound for the
-/// journal, and those of train().
+/// Errors: kInvalidArgument (options; features that they do not tell of, or no features; a budget
+/// that was over before the first trial began; a metric that does not fit the feedback; a journal
+/// of another search, or of one that is not over without `resume`), kBadData (nothing to validate
+/// on, with the reason; features as check_features()), kNumerical where no trial has a value, with
+/// all reasons, kIo (also while another search writes it) and kNotFound for the journal, and those
+/// of train().
 [[nodiscard]] TuneResult tune(const Interactions& data, const TuneOptions& options,
                               const TuneRun& run = {});
 

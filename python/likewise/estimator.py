@@ -98,8 +98,7 @@ class Estimator(_Answering):
         if params["feedback"] == "explicit" and not data.has_values:
             raise ValueError("feedback=\"explicit\" needs values: these interactions have none")
         features = Features(item_features, user_features, feature_regularization)
-        if features:
-            call(_core.require_features, params)
+        features.check(params, data)
         with Progress(progress) as listener:
             def on_iteration(iteration: int, seconds: float, objective: float,
                              value: float | None) -> None:
@@ -137,7 +136,8 @@ class Estimator(_Answering):
     def cross_validate(self, interactions: Any, *, folds: int | None = None, rolling: int | None = None,
                        test: float | None = None, at: Moment | None = None, seed: int | None = None,
                        k: int | Sequence[int] = 10, metrics: str | Sequence[str] = (),
-                       min_relevant_value: float = 0.0, progress: bool = False) -> CrossValidation:
+                       min_relevant_value: float = 0.0, item_features: Any = None, user_features: Any = None,
+                       feature_regularization: float | None = None, progress: bool = False) -> CrossValidation:
         """Trains and evaluates once for each fold: the mean and the deviation of each metric. The estimator
         itself stays as it is.
 
@@ -145,11 +145,14 @@ class Estimator(_Answering):
         rolling   in place of folds so many tests one after the other in time, each with all that is older
                   to train on; of them `test` is the share of all rows (0.2), `at` where the first one begins
         k, metrics, min_relevant_value  as of evaluate()
+        item_features, user_features, feature_regularization  as of fit(): the model of each fold learns them
         """
         data = as_interactions(interactions, "interactions")
         params = self._params()
         if params["feedback"] == "explicit" and not data.has_values:
             raise ValueError("feedback=\"explicit\" needs values: these interactions have none")
+        features = Features(item_features, user_features, feature_regularization)
+        features.check(params, data)
         by_time = rolling is not None
         for name, value, used in (("folds", folds, not by_time), ("seed", seed, not by_time),
                                   ("at", at, by_time), ("test", test, by_time and at is None)):
@@ -162,7 +165,8 @@ class Estimator(_Answering):
                 folds=5 if folds is None else count_of(folds, "folds"),
                 rolling=0 if rolling is None else count_of(rolling, "rolling"), test=0.2 if test is None else test,
                 at=None if at is None else written(at, "at"), seed=42 if seed is None else seed, k=lengths_of(k),
-                metrics=names_of(metrics, "metrics"), min_relevant_value=min_relevant_value, progress=listener))
+                metrics=names_of(metrics, "metrics"), min_relevant_value=min_relevant_value,
+                features=features.tables, progress=listener))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name, as they were given."""

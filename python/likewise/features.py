@@ -6,47 +6,76 @@ import csv
 import io
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from likewise import _core
 from likewise.arguments import call, shown
+from likewise.interactions import Interactions
 from likewise.progress import logger
 
 
 class Features:
     """What is known of items and users beside interactions, read before anything is trained."""
 
-    def __init__(self, items: Any, users: Any, regularization: float | None):
-        self._tables = [(side, table) for side, table in (("users", _read(users, "users", "user_features")),
-                                                          ("items", _read(items, "items", "item_features")))
-                        if table is not None]
-        if regularization is not None and not self._tables:
+    def __init__(self, items: Any, users: Any, regularization: float | None, earlier: _core.Model | None = None):
+        #: As the extension takes them: users, items, regularization.
+        self.tables = (_read(users, "users", "user_features", earlier),
+                       _read(items, "items", "item_features", earlier), regularization)
+        if regularization is not None and not self:
             raise ValueError("feature_regularization would do nothing here: it needs item_features or user_features")
-        self._regularization = regularization
 
     def __bool__(self) -> bool:
-        return bool(self._tables)
+        return any(table is not None for table in self.tables[:2])
+
+    def check(self, params: Mapping[str, Any], interactions: Interactions) -> None:
+        """Before a training by these parameters."""
+        if self:
+            call(_core.require_features, params)
+            call(_core.check_features, interactions._core, self.tables)
 
     def add_to(self, model: _core.Model, threads: int) -> None:
         """To a model that nobody has yet."""
-        for side, table in self._tables:
-            told = call(_core.add_features, model, table, side, self._regularization, threads)
-            logger.debug("features of %s: %s; %s", side, table.format, told)
+        if self:
+            self.log(call(_core.add_features, model, self.tables, threads))
+
+    def log(self, learned: Mapping[str, Any]) -> None:
+        for side, table in zip(("users", "items"), self.tables):
+            if table is not None:
+                logger.debug("features of %s: %s; %s", side, table.format, learned[side])
 
 
-def _read(features: Any, side: str, name: str) -> _core.FeatureTable | None:
+def visitors(features: Any, model: _core.Model) -> _core.FeatureTable:
+    """Users who were not trained: what _read() takes, or a sequence of dicts of columns."""
+    if isinstance(features, Sequence) and not isinstance(features, (str, bytes)):
+        names = list(dict.fromkeys(name for one in features for name in _of_one(one)))
+        header = ["visitor", *names]
+        rows = ([place, *(one.get(name) for name in names)] for place, one in enumerate(features))
+        return call(_core.read_features, None, _text(header, rows, "features"), "users", header, model)
+    table = _read(features, "users", "features", model)
+    if table is None:
+        raise TypeError("features must be a file's path, dicts of columns, a dict of tags by id or a frame, not None")
+    return table
+
+
+def _of_one(visitor: Any) -> Mapping[str, Any]:
+    if not isinstance(visitor, Mapping):
+        raise TypeError(f"features of visitors are dicts of columns, not {shown(visitor)}")
+    return visitor
+
+
+def _read(features: Any, side: str, name: str, earlier: _core.Model | None = None) -> _core.FeatureTable | None:
     """A file's path, a dict of tags by id, or a frame: its first column (or one with a well-known name) is
-    the id, the others have categories, numbers or lists of tags."""
+    the id, the others have categories, numbers or lists of tags. `earlier`: whose tags they are to join."""
     if features is None:
         return None
     if isinstance(features, (str, bytes, os.PathLike)):
-        return call(_core.read_features, features, "", side, [])
+        return call(_core.read_features, features, "", side, [], earlier)
     if isinstance(features, Mapping) and not hasattr(features, "to_dict"):
         rows: Iterable[Any] = ([key, tags] for key, tags in features.items())
-        return call(_core.read_features, None, _text(["id", "tag"], rows, name), side, ["id", "tag"])
+        return call(_core.read_features, None, _text(["id", "tag"], rows, name), side, ["id", "tag"], earlier)
     columns = _columns(features, name)
-    return call(_core.read_features, None, _text(list(columns), zip(*columns.values()), name), side, [])
+    return call(_core.read_features, None, _text(list(columns), zip(*columns.values()), name), side, [], earlier)
 
 
 def _columns(frame: Any, name: str) -> dict[str, list[Any]]:

@@ -17,7 +17,7 @@ from likewise.answers import Lists
 from likewise.arguments import call, count_of, lengths_of, names_of, shown, whole
 from likewise.columns import number_column
 from likewise.display import grid, table
-from likewise.features import Features
+from likewise.features import Features, visitors
 from likewise.frames import Framed
 from likewise.ids import IdArray, Ids, IndexArray, Unknown, is_one
 from likewise.interactions import Interactions, Path, as_interactions, as_interactions_or_none
@@ -211,19 +211,34 @@ class Answers:
         self._advise()
         return self._lists("user", self.users.take(indices), "item", found, unknown=skipped)
 
-    def recommend_new(self, histories: Sequence[History], n: int = 10, *, items: Any = None,
-                      exclude: Any = None, include_seen: bool = False,
+    def recommend_new(self, histories: Sequence[History] | None = None, n: int = 10, *, features: Any = None,
+                      items: Any = None, exclude: Any = None, include_seen: bool = False,
                       unknown: Unknown = "raise") -> Lists:
         """The n best items for users who were not trained, each given by what it likes: a sequence
         of item ids, or a dict of values by id. Ids alone count as 1 each, and as the highest rating
         where the model learned from ratings. The queries of the lists are their places. With
-        unknown="skip" items that the model does not know are left out; lists.unknown counts them."""
-        *rows, skipped = self._rows(histories, unknown)
+        unknown="skip" items that the model does not know are left out; lists.unknown counts them.
+
+        features  in place of histories, by a model that was fitted with user_features: what fit() takes,
+                  whose ids are the queries; or a sequence of dicts of columns, as [{"age": 31, "country":
+                  "PT"}], whose places are. Of somebody none of whose features the model has learned
+                  nothing is known: ValueError, or left out and counted with unknown="skip"
+        """
+        if (histories is None) == (features is None):
+            raise ValueError("recommend_new takes histories or features of users, one of both")
+        if features is None:
+            *rows, skipped = self._rows(histories, unknown)  # type: ignore[arg-type]
+            queries: Any = np.arange(len(rows[0]) - 1)
+        else:
+            table = visitors(features, self._core)
+            places, skipped, rows = call(_core.visitors_of, self._core, table, unknown == "skip")
+            queries = Ids(table.ids, "user").take(places)
         found = call(
             self._answers().recommend_new, tuple(rows), count_of(n), include_seen=include_seen,
-            allow=self._maybe_items(items, "items", unknown), deny=self._maybe_items(exclude, "exclude", unknown))
+            allow=self._maybe_items(items, "items", unknown), deny=self._maybe_items(exclude, "exclude", unknown),
+            of_tags=features is not None)
         self._advise()
-        return self._lists("user", np.arange(len(histories)), "item", found, unknown=skipped)
+        return self._lists("user", queries, "item", found, unknown=skipped)
 
     @property
     def new_items(self) -> npt.NDArray[Any]:
@@ -385,7 +400,7 @@ class Answers:
         more = as_interactions(interactions, "interactions")
         if self.params["feedback"] == "explicit" and not more.has_values:
             raise ValueError("a model of explicit feedback needs values: these interactions have none")
-        features = Features(item_features, user_features, None)
+        features = Features(item_features, user_features, None, self._core)
         if features:
             call(_core.require_features, self.params)
         with Progress(progress) as listener:

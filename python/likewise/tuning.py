@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Literal
 from likewise import _core
 from likewise.arguments import call, check_callback, names_of
 from likewise.display import grid, table
+from likewise.features import Features
 from likewise.interactions import Path, as_interactions
 from likewise.model import Model
 from likewise.progress import Progress, logger
@@ -92,7 +93,8 @@ def tune(interactions: Any, *, algorithms: str | Collection[str] | None = None,
          budget: str | int = "10m", seed: int = 42, validation: Any = None,
          validation_method: Literal["random", "per-user", "last", "time"] | None = None,
          validation_share: float | None = None, journal: Path | None = None,
-         resume: bool = False, device: Any = "auto", threads: int = 0, progress: bool = False,
+         resume: bool = False, item_features: Any = None, user_features: Any = None,
+         feature_regularization: float | None = None, device: Any = "auto", threads: int = 0, progress: bool = False,
          callback: Callable[[dict[str, Any]], object] | None = None) -> Search:
     """Searches for good parameters on a part of the interactions, measures them on the rest, and trains
     the best on all of them. They and `validation` are Interactions, or what Interactions() takes.
@@ -110,6 +112,9 @@ def tune(interactions: Any, *, algorithms: str | Collection[str] | None = None,
     validation_share   its share of the rows [0.2]
     journal            a file that notes each training as it ends; one search at a time writes it
     resume             goes on with the journal of a search that was ended
+    item_features      what the model of the winner learns, as of fit(); user_features: the same of users. Only
+                       algorithms with factors are searched then. Trials are without
+    feature_regularization  as of fit(); the search does not try others
     progress           shows a bar
     callback           called after each training with its trial
 
@@ -141,13 +146,14 @@ def tune(interactions: Any, *, algorithms: str | Collection[str] | None = None,
         if callback is not None:
             callback(trial)
 
+    features = Features(item_features, user_features, feature_regularization)
     with Progress(progress) as listener:
         model, found, interruption = call(
             _core.tune, data._core, names, feedback, "" if metric is None else metric, str(budget), seed,
             None if held_out is None else held_out._core, "" if held_out is None else held_out.name,
             "per-user" if validation_method is None else validation_method,
             0.2 if validation_share is None else validation_share,
-            journal, resume, device, threads, data.name, listener, on_trial)
+            journal, resume, device, threads, data.name, features.tables, listener, on_trial)
     if interruption is not None:
         raise interruption
     for line in found.pop("broken_lines"):
@@ -156,6 +162,7 @@ def tune(interactions: Any, *, algorithms: str | Collection[str] | None = None,
         logger.info("not searched: %s", why)
     for note in found.pop("notes"):
         logger.info("%s", note)
+    features.log(found.pop("features"))
     warning = found.pop("warning")
     if warning:
         logger.warning("%s", warning)

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "background.h"
+#include "features.h"
 #include "interactions.h"
 #include "parameters.h"
 
@@ -30,13 +31,11 @@ namespace {
 }
 
 /// ({metric: (mean, deviation, least, most)}, [folds])
-[[nodiscard]] nb::tuple validate_on_folds(const Data& data, const nb::dict& given,
-                                          const nb::object& device, int threads, int folds,
-                                          int rolling, double test,
-                                          const std::optional<std::string>& at, std::uint64_t seed,
-                                          const std::vector<Index>& k,
-                                          const std::vector<std::string>& metrics,
-                                          float min_relevant_value, const nb::object& progress) {
+[[nodiscard]] nb::tuple validate_on_folds(
+    const Data& data, const nb::dict& given, const nb::object& device, int threads, int folds,
+    int rolling, double test, const std::optional<std::string>& at, std::uint64_t seed,
+    const std::vector<Index>& k, const std::vector<std::string>& metrics, float min_relevant_value,
+    const nb::tuple& features, const nb::object& progress) {
   CrossValidationRequest request{.training = request_of(given)};
   ask_for(device, request.training);
   request.training.has_lists = true;
@@ -47,6 +46,8 @@ namespace {
   request.parts.seed = seed;
   if (at) request.parts.at = moment_of("at", *at);
   request.evaluation = {.k = k, .metrics = metrics, .min_relevant_value = min_relevant_value};
+  const FeatureTables tables = tables_of(features);
+  request.features = tables.empty() ? nullptr : &tables;
   const CrossValidation found =
       in_background(true, threads, progress, [&](const RunControl& control) {
         return cross_validate(request, *data.interactions, control);
@@ -65,7 +66,7 @@ namespace {
 void bind_cross_validation(nb::module_& module) {
   module.def("cross_validate", &validate_on_folds, "data"_a, "params"_a, "device"_a, "threads"_a,
              "folds"_a, "rolling"_a, "test"_a, "at"_a.none(), "seed"_a, "k"_a, "metrics"_a,
-             "min_relevant_value"_a, "progress"_a = nb::none());
+             "min_relevant_value"_a, "features"_a, "progress"_a = nb::none());
 }
 
 }  // namespace likewise::python

@@ -151,10 +151,15 @@ class SeenRows {
   return rows;
 }
 
+/// Of visitors by features the rows have tags in place of items.
 [[nodiscard]] nb::tuple recommend_new(const Answers& self, const nb::tuple& csr, Index n,
                                       bool include_seen, const MaybeIndices& allow,
-                                      const MaybeIndices& deny, const nb::object& progress) {
-  const std::vector<FoldInRow> rows = rows_of(csr);
+                                      const MaybeIndices& deny, bool of_tags,
+                                      const nb::object& progress) {
+  std::vector<FoldInRow> rows = rows_of(csr);
+  for (FoldInRow& row : rows) {
+    if (of_tags) row = {{}, {}, std::move(row.columns), std::move(row.values)};
+  }
   const RecommendOptions options = options_of(n, include_seen, allow, deny);
   return tuple_of(in_background(rows.size() > kFewQueries, self.threads, progress,
                                 [&](const RunControl& control) {
@@ -309,7 +314,7 @@ void bind_recommender(nb::module_& module) {
            "deny"_a.noconvert() = nb::none(), "progress"_a = nb::none())
       .def("recommend_new", &recommend_new, "rows"_a, "n"_a, "include_seen"_a = false,
            "allow"_a.noconvert() = nb::none(), "deny"_a.noconvert() = nb::none(),
-           "progress"_a = nb::none())
+           "of_tags"_a = false, "progress"_a = nb::none())
       .def("similar", &similar, "side"_a, "rows"_a.noconvert(), "n"_a, "metric"_a = nb::none(),
            "progress"_a = nb::none())
       .def("similar_new", &similar_new, "rows"_a, "n"_a)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "background.h"
+#include "features.h"
 #include "interactions.h"
 #include "likewise/training.h"
 #include "likewise/tune.h"
@@ -57,6 +58,7 @@ namespace {
     importance.append(nb::make_tuple(one.algorithm, one.parameter, one.share));
   }
   told["importance"] = importance;
+  told["features"] = dict_of(result.features);
   return told;
 }
 
@@ -67,7 +69,8 @@ namespace {
                                    const std::string& method, double share,
                                    const nb::object& journal, bool resume, const nb::object& device,
                                    int threads, const std::string& source,
-                                   const nb::object& progress, const nb::object& on_trial) {
+                                   const nb::tuple& features, const nb::object& progress,
+                                   const nb::object& on_trial) {
   TuneOptions options;
   options.algorithms = algorithms;
   options.feedback = named<Feedback>(feedback, kFeedbackNames, "feedback");
@@ -76,6 +79,8 @@ namespace {
   options.seed = seed;
   options.split.method = named<SplitMethod>(method, kSplitNames, "validation_method");
   options.split.test = share;
+  const FeatureTables tables = tables_of(features);
+  options.has_features = !tables.empty();
   options.validate();
   std::optional<Device> given;
   std::string name;
@@ -93,12 +98,13 @@ namespace {
   run.source = source;
   run.journal = optional_path(journal);
   run.resume = resume;
+  run.features = tables.empty() ? nullptr : &tables;
   run.open = [&](const TrainingParams& params, std::span<const Job> also) {
     return given ? *given : open_device_to_train(name, params, {}, also).device;
   };
   std::vector<std::string> left_out;
   if (algorithms.empty()) {
-    TrainedAlgorithms found = trained_algorithms(options.feedback, run.open);
+    TrainedAlgorithms found = trained_algorithms(options.feedback, run.open, options.has_features);
     options.algorithms = std::move(found.algorithms);
     left_out = std::move(found.left_out);
   }
@@ -124,7 +130,7 @@ void bind_tuning(nb::module_& module) {
   module.def("tune", &tune_model, "data"_a, "algorithms"_a, "feedback"_a, "metric"_a, "budget"_a,
              "seed"_a, "validation"_a.none(), "validation_source"_a, "validation_method"_a,
              "validation_share"_a, "journal"_a.none(), "resume"_a, "device"_a, "threads"_a,
-             "source"_a, "progress"_a, "on_trial"_a);
+             "source"_a, "features"_a, "progress"_a, "on_trial"_a);
 }
 
 }  // namespace likewise::python

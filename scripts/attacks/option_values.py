@@ -18,6 +18,8 @@ HARMLESS = {
     "--fast": "small data have 64 factors without it",
     "cross-validate --clip": "predictions may all be on the scale", "cross-validate --duplicates": "a like is a like",
     "cross-validate --half-life": "the same, however old", "cross-validate --now": "the same",
+    **{f"cross-validate --{name}": "every item and user may have interactions in each fold" for name in (
+        "item-features", "item-features-columns", "user-features", "user-features-columns", "feature-regularization")},
     "predict --clip": "predictions may all be on the scale", "evaluate --clip": "the same",
     "predict --duplicates": "a pair is predicted once", "evaluate --duplicates": "a like is a like",
 }
@@ -132,7 +134,8 @@ BASES: dict[str, list[list[str]]] = {
                [["explicit.model", "--all-missing"]],
     "recommend": [[model, who, "-n", "20"]
                   for model in ("als.model", "item-knn.model", "popular.model", "bias.model")
-                  for who in ("--all", "--user=5", "--likes=3,4,6", "--new=new.csv")],
+                  for who in ("--all", "--user=5", "--likes=3,4,6", "--new=new.csv")] +
+                 [["featured.model", "--user-features=people.csv", "-n", "5"]],
     "similar": [["als.model", "--all-items", "-n", "4"], ["als.model", "--all-items"],
                 ["als.model", "--item=5"], ["als.model", "--user=5"],
                 ["als.model", "--all-users", "-n", "4"],
@@ -145,4 +148,4 @@ BASES: dict[str, list[list[str]]] = {
 }
 INPUTS = ["data.csv", "test.csv", "other.csv", "new.csv", "ids.txt", "titles.csv", "items.csv", "people.csv", "als.model",
           "explicit.model", "short.model", "stars.model", "item-knn.model", "user-knn.model", "knn5.model",
-          "popular.model", "bias.model", "sgd.model", "bpr.model", "run.json", "wide.model"]
+          "popular.model", "bias.model", "sgd.model", "bpr.model", "featured.model", "run.json", "wide.model"]

@@ -48,7 +48,7 @@ def make_inputs(lab: Lab) -> None:
                       "user-knn": ["--algorithm", "user-knn"],
                       "popular": ["--algorithm", "popular"],
                       "bias": ["--algorithm", "bias"], "sgd": ["--algorithm", "sgd"],
-                      "bpr": ["--algorithm", "bpr"]}.items():
+                      "bpr": ["--algorithm", "bpr"], "featured": ["--user-features", "people.csv"]}.items():
         lab.make("train", "data.csv", "-o", f"{name}.model", *how)
     validated = ["--validation", "test.csv", "--iterations", "5"]
     lab.make("train", "data.csv", "-o", "wide.model", *validated)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -250,9 +251,39 @@ void find_weights(const Table& table, FeatureColumns& columns) {
   columns.tags.pop_back();
 }
 
+/// Of a tag "column=value" the value; nothing of another column's.
+[[nodiscard]] std::optional<std::string> value_in(const std::string& tag,
+                                                  const std::string& column) {
+  if (!tag.starts_with(column + "=")) return std::nullopt;
+  return tag.substr(column.size() + 1);
+}
+
+/// The values of a column in the tags of a model; none where these are not named by it.
+[[nodiscard]] std::vector<std::string> known_values(const IdMap* known, const std::string& column) {
+  std::vector<std::string> values;
+  for (Index tag = 0; known != nullptr && tag < known->size(); ++tag) {
+    if (auto value = value_in(known->name(tag), column)) values.push_back(std::move(*value));
+  }
+  return values;
+}
+
 /// Which part of its column a number is in.
 class NumberParts {
  public:
+  /// By the parts that a model has of the column.
+  explicit NumberParts(const std::vector<std::string>& known) {
+    std::map<double, std::string> parts;
+    for (const std::string& value : known) {
+      const std::size_t dots = value.find("..");
+      if (dots == std::string::npos) continue;
+      const auto first = parse_double(value.substr(0, dots));
+      if (first && parse_double(value.substr(dots + 2))) parts.emplace(*first, value);
+    }
+    for (auto& [first, name] : parts) {
+      firsts_.push_back(first);
+      names_.push_back(std::move(name));
+    }
+  }
   NumberParts(const Table& table, std::size_t column) {
     for (const auto& row : table.rows) {
       if (column < row.size() && !row[column].empty()) {
@@ -277,8 +308,8 @@ class NumberParts {
   [[nodiscard]] std::string name(const std::string& cell) const {
     const double value = parse_double(cell).value();
     if (firsts_.empty()) return fmt::format("{}", value);
-    const auto part = std::ranges::upper_bound(firsts_, value) - firsts_.begin() - 1;
-    return names_[static_cast<std::size_t>(part)];
+    const auto after = std::ranges::upper_bound(firsts_, value) - firsts_.begin();
+    return names_[static_cast<std::size_t>(std::max<std::ptrdiff_t>(after, 1) - 1)];
   }
   [[nodiscard]] std::size_t parts() const { return firsts_.size(); }
 
@@ -337,17 +368,20 @@ FeatureTable features_from_text(std::string_view text, const std::string& file, 
       options.columns.empty() ? found_columns(table, side) : named_columns(table, options);
   find_weights(table, columns);
   std::map<std::size_t, NumberParts> numbers;
+  std::set<std::size_t> named;  // columns whose tags are "column=tag"
   for (const std::size_t column : columns.tags) {
+    const std::vector<std::string> known = known_values(options.known, table.name(column));
+    if (columns.tags.size() > 1 || !known.empty()) named.insert(column);
     const bool is_text = !table.format.names.empty() && is_name_of_text(table.format.names[column]);
-    if (!is_text && !columns.weight && table.is_numeric(column)) {
-      numbers.try_emplace(column, table, column);
-    }
+    if (is_text || columns.weight || !table.is_numeric(column)) continue;
+    const NumberParts parts = known.empty() ? NumberParts(table, column) : NumberParts(known);
+    if (parts.parts() > 0) named.insert(column);
+    numbers.emplace(column, parts);
   }
   Names ids;
   Names tags;
   std::vector<Carried> carried;
   FeatureSummary met;
-  const bool named = columns.tags.size() > 1;
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
     const auto& fields = table.rows[r];
     if (columns.id >= fields.size() || fields[columns.id].empty()) {
@@ -362,7 +396,7 @@ FeatureTable features_from_text(std::string_view text, const std::string& file, 
       const bool split = !is_number && table.format.delimiter.byte != '|';
       for_each_tag(fields[column], split, [&](std::string_view cell) {
         std::string tag = is_number ? parts->second.name(std::string(cell)) : std::string(cell);
-        if (named || (is_number && parts->second.parts() > 0)) tag = table.name(column) + "=" + tag;
+        if (named.contains(column)) tag = table.name(column) + "=" + tag;
         carried.push_back({ids.number(fields[columns.id]), tags.number(tag), weight});
       });
     }

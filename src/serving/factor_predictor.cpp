@@ -7,8 +7,10 @@
 #include <fmt/format.h>
 
 #include "backends/jobs/device_jobs.h"
+#include "core/linalg/dense.h"
 #include "core/system/parallel.h"
 #include "likewise/error.h"
+#include "likewise/features.h"
 #include "retrieval/batches.h"
 #include "serving/known_pairs.h"
 #include "serving/missing_cells.h"
@@ -36,7 +38,10 @@ constexpr std::size_t number(Side side) { return side == Side::kUsers ? 0 : 1; }
 }
 
 [[nodiscard]] FoldInRow row_of(const AskedUser& user) {
-  return {{user.items.begin(), user.items.end()}, {user.values.begin(), user.values.end()}};
+  return {{user.items.begin(), user.items.end()},
+          {user.values.begin(), user.values.end()},
+          {user.tags.begin(), user.tags.end()},
+          {user.tag_weights.begin(), user.tag_weights.end()}};
 }
 
 }  // namespace
@@ -70,6 +75,20 @@ const FoldInSolver& FactorPredictor::solver(Side side) const {
   return solvers_[number(side)].get([&] { return make_fold_in_solver(model(), factors_, side); });
 }
 
+std::vector<double> FactorPredictor::solved(Side side, const FoldInRow& row, Offset place) const {
+  if (row.tags.empty()) return solution(solver(side), row, place);
+  const Features& features = model().features(side);
+  const Matrix& trained = factors_.side(side);
+  const bool& nonnegative = nonnegative_[number(side)].get(
+      [&] { return std::make_unique<bool>(is_nonnegative(trained)); });
+  std::vector<double> x = sum_of_tags(features, tag_shares(features, row.tags, row.tag_weights));
+  if (!nonnegative) return x;
+  for (double& one : std::span(x).first(static_cast<std::size_t>(trained.cols()))) {
+    one = std::max(0.0, one);
+  }
+  return x;
+}
+
 FactorPredictor::Queries FactorPredictor::queries(std::span<const AskedUser> users,
                                                   const RunControl& control) const {
   const Index cols = factors_.items.cols();
@@ -85,7 +104,7 @@ FactorPredictor::Queries FactorPredictor::queries(std::span<const AskedUser> use
       return;
     }
     control.check();
-    const std::vector<double> x = solution(solver(Side::kUsers), row_of(user), u);
+    const std::vector<double> x = solved(Side::kUsers, row_of(user), u);
     for (Index j = 0; j < cols; ++j) to[j] = static_cast<float>(x[static_cast<std::size_t>(j)]);
     if (std::ssize(x) > cols) constant += double{static_cast<float>(x.back())};
   });
@@ -209,7 +228,7 @@ FoldedIn FactorPredictor::fold_in(Side side, std::span<const FoldInRow> rows) co
   const bool biased = solver.width() > cols;
   FoldedIn result{Matrix(count, cols), Array<float>(biased ? count : 0)};
   parallel_for(count, 1, [&](Offset r) {
-    const std::vector<double> x = solution(solver, rows[static_cast<std::size_t>(r)], r);
+    const std::vector<double> x = solved(side, rows[static_cast<std::size_t>(r)], r);
     float* to = result.factors.row(static_cast<Index>(r));
     for (Index j = 0; j < cols; ++j) to[j] = static_cast<float>(x[static_cast<std::size_t>(j)]);
     if (biased) result.bias[r] = static_cast<float>(x.back());

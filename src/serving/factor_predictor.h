@@ -44,6 +44,9 @@ class FactorPredictor final : public Predictor {
     Matrix factors;
     std::vector<double> constants;
   };
+  /// A row that was not trained, the place-th of several: its factors, and the bias where rows have
+  /// one.
+  [[nodiscard]] std::vector<double> solved(Side side, const FoldInRow& row, Offset place) const;
   [[nodiscard]] Queries queries(std::span<const AskedUser> users, const RunControl& control) const;
   /// b_i + x_u . y_i
   [[nodiscard]] double ranking_score(Index user, Index item) const;
@@ -61,6 +64,8 @@ class FactorPredictor final : public Predictor {
   mutable Lazy<Scorer> scorer_;
   mutable Lazy<Predictions> predictions_;
   mutable std::array<Lazy<FoldInSolver>, 2> solvers_;
+  mutable std::array<Lazy<bool>, 2>
+      nonnegative_;  ///< whether no trained factor of a side is below 0
   /// By side and metric.
   mutable std::array<std::array<Lazy<SimilarRows>, std::size(kSimilarityMetricNames)>, 2> similar_;
 };

@@ -18,11 +18,13 @@
 namespace likewise {
 
 /// A user who is asked about: one of the model with its history, or an outside one with what it
-/// likes (items rising).
+/// likes (items rising), or with its tags where the model has factors.
 struct AskedUser {
   Index number = -1;  ///< row of the model; -1: outside
   std::span<const Index> items;
   std::span<const float> values;
+  std::span<const Index> tags{};
+  std::span<const float> tag_weights{};
 };
 
 /// Thread-safe after construction. What a kind of model cannot answer throws

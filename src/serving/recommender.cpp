@@ -30,17 +30,36 @@ void check_history(const Model& model) {
                       history.cols, model.users.size(), model.items.size()));
 }
 
-/// Columns rising, values never empty; throws for a row that does not fit `columns` columns, each
-/// of them a `what`.
-[[nodiscard]] std::vector<FoldInRow> sorted_rows(std::span<const FoldInRow> rows, Index columns,
-                                                 const char* what = "item") {
+/// Tags of the features that a model has learned of the row's side.
+void check_tags(const FoldInRow& row, const Features& known) {
+  require(!known.empty() || row.tags.empty(),
+          "the model has learned no features of such rows: train it with them");
+  require(row.columns.empty() || row.tags.empty(),
+          "somebody is known by a history or by features, not by both: a history says more");
+  require(row.tags.size() == row.tag_weights.size(), "a weight is needed for each tag");
+  for (std::size_t t = 0; t < row.tags.size(); ++t) {
+    const Index tag = row.tags[t];
+    require(tag >= 0 && tag < known.tags.size() && (t == 0 || row.tags[t - 1] < tag),
+            fmt::format("tag {} is outside [0, {}), or not after the one before it", tag,
+                        known.tags.size()));
+    require(row.tag_weights[t] > 0.0F && row.tag_weights[t] <= kLargestNumber,
+            fmt::format("the weight {} of a tag is no number above 0", row.tag_weights[t]));
+  }
+}
+
+/// Columns rising, values never empty; throws for a row of `side` that does not fit the model.
+[[nodiscard]] std::vector<FoldInRow> sorted_rows(std::span<const FoldInRow> rows,
+                                                 const Model& model, Side side = Side::kUsers) {
+  const bool of_users = side == Side::kUsers;
+  const Index columns = of_users ? model.items.size() : model.users.size();
   std::vector<FoldInRow> result;
   for (const FoldInRow& row : rows) {
-    check_fold_in_row(row, columns, what);
+    check_fold_in_row(row, columns, of_users ? "item" : "user");
+    check_tags(row, model.features(side));
     std::vector<std::size_t> order(row.columns.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::sort(order, {}, [&](std::size_t e) { return row.columns[e]; });
-    FoldInRow sorted;
+    FoldInRow sorted{{}, {}, row.tags, row.tag_weights};
     for (const std::size_t e : order) {
       sorted.columns.push_back(row.columns[e]);
       sorted.values.push_back(row.values.empty() ? 1.0F : row.values[e]);
@@ -67,7 +86,9 @@ void check_history(const Model& model) {
 
 [[nodiscard]] std::vector<AskedUser> asked_of(std::span<const FoldInRow> rows) {
   std::vector<AskedUser> users;
-  for (const FoldInRow& row : rows) users.push_back({-1, row.columns, row.values});
+  for (const FoldInRow& row : rows) {
+    users.push_back({-1, row.columns, row.values, row.tags, row.tag_weights});
+  }
   return users;
 }
 
@@ -159,7 +180,7 @@ TopKResult Recommender::recommend_new(std::span<const FoldInRow> users,
                                       const RecommendOptions& options,
                                       const RunControl& control) const {
   require(options.n >= 1, fmt::format("n must be 1 or more, not {}", options.n));
-  const std::vector<FoldInRow> sorted = sorted_rows(users, state_->items());
+  const std::vector<FoldInRow> sorted = sorted_rows(users, model());
   const CsrMatrix seen = options.include_seen ? CsrMatrix() : seen_rows(sorted, state_->items());
   return state_->predictor->top_k(asked_of(sorted), options.n, {seen.view(), state_->mask(options)},
                                   control);
@@ -175,7 +196,7 @@ TopKResult Recommender::similar(Side side, std::span<const Index> rows, Index n,
 
 TopKResult Recommender::similar_new(std::span<const FoldInRow> users, Index n) const {
   require(n >= 1, fmt::format("n must be 1 or more, not {}", n));
-  const std::vector<FoldInRow> sorted = sorted_rows(users, state_->items());
+  const std::vector<FoldInRow> sorted = sorted_rows(users, model());
   return state_->predictor->similar_new(asked_of(sorted), n);
 }
 
@@ -232,7 +253,7 @@ std::vector<float> Recommender::predict_new(std::span<const FoldInRow> users,
                                             std::span<const Index> items) const {
   state_->predictor->require_predictions();
   check_rows(items, 0, state_->items(), "item");
-  const std::vector<FoldInRow> sorted = sorted_rows(users, state_->items());
+  const std::vector<FoldInRow> sorted = sorted_rows(users, model());
   const auto catalogue = static_cast<std::size_t>(state_->items());
   std::vector<float> scores(users.size() * catalogue);
   state_->predictor->score_all(asked_of(sorted), scores.data());
@@ -252,14 +273,12 @@ void Recommender::score_all(std::span<const Index> users, float* out) const {
 }
 
 FoldedIn Recommender::fold_in(Side side, std::span<const FoldInRow> rows) const {
-  const bool of_users = side == Side::kUsers;
-  return state_->predictor->fold_in(
-      side,
-      sorted_rows(rows, of_users ? state_->items() : state_->users(), of_users ? "item" : "user"));
+  return state_->predictor->fold_in(side, sorted_rows(rows, model(), side));
 }
 
 Explanation Recommender::explain(const FoldInRow& user_history, Index item) const {
-  const std::vector<FoldInRow> sorted = sorted_rows(std::span(&user_history, 1), state_->items());
+  require(user_history.tags.empty(), "an explanation is by past items: it needs a history");
+  const std::vector<FoldInRow> sorted = sorted_rows(std::span(&user_history, 1), model());
   check_rows(std::span(&item, 1), 0, state_->items(), "item");
   return state_->predictor->explain(asked_of(sorted).front(), item);
 }

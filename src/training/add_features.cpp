@@ -68,6 +68,20 @@ void require_known(const IdMap& ids, const IdMap& tags, const FeatureTable& tabl
                   one_of(side), ids.size() > 0 ? printable(ids.name(0)) : ""));
 }
 
+[[noreturn]] void refuse_tags(Side side) {
+  throw Error(ErrorKind::kBadData,
+              fmt::format("features: no {} with interactions carries a tag that another one has, "
+                          "so nothing can be learned of any",
+                          one_of(side)));
+}
+
+void require_regularization(const FeatureLearning& learning) {
+  require(!learning.regularization ||
+              (*learning.regularization >= kLeast && *learning.regularization <= kMost),
+          fmt::format("feature_regularization must be in [{:g}, {:g}], not {:g}", kLeast, kMost,
+                      learning.regularization.value_or(0.0)));
+}
+
 /// idf_t = ln(1 + N / n_t)  over the N rows with a tag, n_t of which carry t.
 [[nodiscard]] Array<float> idf_of(const CsrView& weights) {
   std::vector<Index> carriers(static_cast<std::size_t>(weights.cols));
@@ -101,12 +115,13 @@ void require_known(const IdMap& ids, const IdMap& tags, const FeatureTable& tabl
   return shares;
 }
 
-[[nodiscard]] std::vector<bool> touched_rows(const Model& model, Side side) {
-  const CsrView history = model.history.view();
+/// The rows, or columns, with an entry.
+[[nodiscard]] std::vector<bool> touched_rows(const CsrMatrix& by_user, Side side) {
+  const CsrView history = by_user.view();
   std::vector<bool> touched(
       static_cast<std::size_t>(side == Side::kUsers ? history.rows : history.cols));
   if (side == Side::kItems) {
-    for (const Index column : model.history.columns) {
+    for (const Index column : by_user.columns) {
       touched[static_cast<std::size_t>(column)] = true;
     }
   } else {
@@ -264,28 +279,15 @@ void learn_tags(const Factors& factors, Side side, std::span<const Index> rows,
   }
 }
 
-[[nodiscard]] bool is_nonnegative(const Matrix& m) {
-  for (Index row = 0; row < m.rows(); ++row) {
-    if (std::ranges::any_of(m.row_span(row), [](float x) { return x < 0.0F; })) return false;
-  }
-  return true;
-}
-
 /// The factors (and bias) that the tags of a row add up to.
 void put_sum(const Features& features, std::span<const TagShare> shares, Index row, Side side,
              bool nonnegative, Factors& factors) {
   const auto to = factors.side(side).row_span(row);
-  std::vector<double> sum(to.size());
-  double bias = double{features.mean_bias};
-  for (const auto& [tag, share] : shares) {
-    const auto from = features.factors.row_span(tag);
-    for (std::size_t c = 0; c < sum.size(); ++c) sum[c] += share * double{from[c]};
-    if (!features.bias.empty()) bias += share * double{features.bias[tag]};
-  }
-  std::ranges::transform(sum, to.begin(), [&](double x) {
+  const std::vector<double> sum = sum_of_tags(features, shares);
+  std::ranges::transform(std::span(sum).first(to.size()), to.begin(), [&](double x) {
     return static_cast<float>(nonnegative ? std::max(0.0, x) : x);
   });
-  if (!factors.bias(side).empty()) factors.bias(side)[row] = static_cast<float>(bias);
+  if (!factors.bias(side).empty()) factors.bias(side)[row] = static_cast<float>(sum.back());
 }
 
 [[nodiscard]] bool is_zero(std::span<const TagShare> shares, const Features& features) {
@@ -295,21 +297,55 @@ void put_sum(const Features& features, std::span<const TagShare> shares, Index r
   });
 }
 
+/// Of a training with this data: something to learn from.
+void check_side(const Interactions& data, Side side, const FeatureTable& table) {
+  const IdMap& ids = side == Side::kUsers ? data.users : data.items;
+  require_known(ids, IdMap(), table, side);
+  const std::vector<bool> touched = touched_rows(data.by_user, side);
+  const CsrView weights = table.weights.view();
+  const Array<float> idf = idf_of(weights);
+  for (Index row = 0; row < weights.rows; ++row) {
+    const auto known = ids.find(table.ids.name(row));
+    if (!known || !touched[static_cast<std::size_t>(*known)]) continue;
+    const auto tags = weights.row_columns(row);
+    if (std::ranges::any_of(tags, [&](Index tag) { return idf[tag] > 0.0F; })) return;
+  }
+  refuse_tags(side);
+}
+
 }  // namespace
 
 std::vector<TagShare> tag_shares(const Features& features, Index row) {
+  const CsrView weights = features.weights.view();
+  return tag_shares(features, weights.row_columns(row), weights.row_values(row));
+}
+
+std::vector<TagShare> tag_shares(const Features& features, std::span<const Index> tags,
+                                 std::span<const float> weights) {
   std::vector<TagShare> shares;
   double squares = 0.0;
-  const CsrView weights = features.weights.view();
-  for (Offset e = weights.offsets[row]; e < weights.offsets[row + 1]; ++e) {
-    const Index tag = weights.columns[e];
+  for (std::size_t t = 0; t < tags.size(); ++t) {
+    const Index tag = tags[t];
     if (features.idf[tag] == 0.0F) continue;
-    const double share = std::log1p(double{weights.values[e]}) * double{features.idf[tag]};
+    const double share = std::log1p(double{weights[t]}) * double{features.idf[tag]};
     squares += share * share;
     shares.push_back({tag, share});
   }
   for (TagShare& one : shares) one.share /= std::sqrt(squares);
   return shares;
+}
+
+std::vector<double> sum_of_tags(const Features& features, std::span<const TagShare> shares) {
+  const auto width = static_cast<std::size_t>(features.factors.cols());
+  const bool has_bias = !features.bias.empty();
+  std::vector<double> sum(width + (has_bias ? 1 : 0));
+  if (has_bias) sum.back() = double{features.mean_bias};
+  for (const auto& [tag, share] : shares) {
+    const auto from = features.factors.row_span(tag);
+    for (std::size_t c = 0; c < width; ++c) sum[c] += share * double{from[c]};
+    if (has_bias) sum.back() += share * double{features.bias[tag]};
+  }
+  return sum;
 }
 
 void require_features(const TrainingParams& params) {
@@ -325,7 +361,7 @@ LearnedFeatures learn_features(Model& model, Side side, Features features,
   LearnedFeatures report;
   report.tags =
       static_cast<Index>(std::ranges::count_if(features.idf, [](float idf) { return idf > 0.0F; }));
-  const std::vector<bool> touched = touched_rows(model, side);
+  const std::vector<bool> touched = touched_rows(model.history, side);
   const CsrMatrix shares = shares_of(features);
   std::vector<Index> known;
   std::vector<Index> cold;
@@ -334,12 +370,7 @@ LearnedFeatures learn_features(Model& model, Side side, Features features,
     report.untagged += has_tags ? 0 : 1;
     if (has_tags) (touched[static_cast<std::size_t>(row)] ? known : cold).push_back(row);
   }
-  if (known.empty()) {
-    throw Error(ErrorKind::kBadData,
-                fmt::format("features: no {} with interactions carries a tag that another one has, "
-                            "so nothing can be learned of any",
-                            one_of(side)));
-  }
+  if (known.empty()) refuse_tags(side);
   auto& factors = std::get<Factors>(model.learned);
   const bool nonnegative = is_nonnegative(factors.side(side));
   learn_tags(factors, side, known, shares, learning, features, control);
@@ -361,10 +392,7 @@ LearnedFeatures add_features(Model& model, Side side, const FeatureTable& table,
           "a checkpoint of a training under way takes no features: finish it first, by resuming");
   require(model.history.rows == model.users.size() && model.history.cols == model.items.size(),
           "the model was made without its interactions, which features need: train it anew");
-  require(!learning.regularization ||
-              (*learning.regularization >= kLeast && *learning.regularization <= kMost),
-          fmt::format("feature_regularization must be in [{:g}, {:g}], not {:g}", kLeast, kMost,
-                      learning.regularization.value_or(0.0)));
+  require_regularization(learning);
   IdMap& ids = side == Side::kUsers ? model.users : model.items;
   require_known(ids, model.features(side).tags, table, side);
   Joined joined = join(model, side, table);
@@ -379,15 +407,30 @@ LearnedFeatures add_features(Model& model, Side side, const FeatureTable& table,
   return report;
 }
 
-IdMap ids_with(const IdMap& ids, const FeatureTable& table) {
-  return unite_ids(ids, table.ids).ids;
+LearnedTables add_features(Model& model, const FeatureTables& tables, const RunControl& control) {
+  LearnedTables learned;
+  if (tables.users) {
+    learned.users = add_features(model, Side::kUsers, *tables.users, tables.learning, control);
+  }
+  if (tables.items) {
+    learned.items = add_features(model, Side::kItems, *tables.items, tables.learning, control);
+  }
+  return learned;
 }
+
+void check_features(const Interactions& data, const FeatureTables& tables) {
+  require_regularization(tables.learning);
+  if (tables.users) check_side(data, Side::kUsers, *tables.users);
+  if (tables.items) check_side(data, Side::kItems, *tables.items);
+}
+
+IdMap ids_with(const IdMap& ids, const IdMap& more) { return unite_ids(ids, more).ids; }
 
 std::vector<Index> rows_by_features(const Model& model, Side side) {
   std::vector<Index> rows;
   const Features& features = model.features(side);
   if (features.empty()) return rows;
-  const std::vector<bool> touched = touched_rows(model, side);
+  const std::vector<bool> touched = touched_rows(model.history, side);
   for (Index row = 0; row < features.weights.rows; ++row) {
     if (touched[static_cast<std::size_t>(row)]) continue;
     if (!is_zero(tag_shares(features, row), features)) rows.push_back(row);

@@ -60,7 +60,8 @@ class Parts {
   const TrainingPlan plan = prepare(request.training, before, parts.train);
   TrainingRun run;
   run.control.cancel = control.cancel;
-  const auto model = std::make_shared<const Model>(train(plan, parts.train, run));
+  const auto model = std::make_shared<Model>(train(plan, parts.train, run));
+  if (request.features != nullptr) add_features(*model, *request.features, run.control);
   const Recommender recommender(model, plan.device.device);
   FoldResult result;
   result.algorithm = model->algorithm();
@@ -106,6 +107,10 @@ CrossValidation cross_validate(const CrossValidationRequest& request, const Inte
                                const std::function<void(const FoldResult&, int)>& on_fold) {
   check(request);
   const TrainingOutline before = outline(request.training);
+  if (request.features != nullptr) {
+    require_features(before.params);
+    check_features(data, *request.features);
+  }
   Model untrained;
   untrained.params = before.params;
   (void)needs_of(untrained, request.evaluation);  // throws what evaluate() would

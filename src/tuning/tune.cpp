@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "algorithms/algorithm.h"
 #include "algorithms/parameters/rules.h"
 #include "evaluation/metric_table.h"
 #include "likewise/error.h"
@@ -125,10 +126,11 @@ TuneBudget parse_budget(const std::string& text) {
   return budget;
 }
 
-std::vector<std::string_view> tuned_algorithms(Feedback feedback) {
+std::vector<std::string_view> tuned_algorithms(Feedback feedback, bool has_features) {
   std::vector<std::string_view> names;
   for (const std::string_view name : algorithm_names()) {
     const TrainingParams params = default_params(name, feedback);
+    if (has_features && !algorithm_of(params)->learns_factors()) continue;
     if (feedback_of(params) == feedback && !searched_parameters(params, params).empty()) {
       names.push_back(name);
     }
@@ -136,10 +138,19 @@ std::vector<std::string_view> tuned_algorithms(Feedback feedback) {
   return names;
 }
 
-TrainedAlgorithms trained_algorithms(Feedback feedback, const OpenToTrain& open) {
+TrainedAlgorithms trained_algorithms(Feedback feedback, const OpenToTrain& open,
+                                     bool has_features) {
   TrainedAlgorithms all;
   std::exception_ptr first;
-  for (const std::string_view name : tuned_algorithms(feedback)) {
+  const std::vector<std::string_view> names = tuned_algorithms(feedback, has_features);
+  std::vector<std::string_view> without = tuned_algorithms(feedback);
+  std::erase_if(without,
+                [&](std::string_view name) { return std::ranges::count(names, name) > 0; });
+  if (!without.empty()) {
+    all.left_out.push_back(
+        fmt::format("{}: without factors, which features are about", fmt::join(without, ", ")));
+  }
+  for (const std::string_view name : names) {
     try {
       (void)open(default_params(name, feedback), {});
       all.algorithms.emplace_back(name);
@@ -154,7 +165,7 @@ TrainedAlgorithms trained_algorithms(Feedback feedback, const OpenToTrain& open)
 
 void TuneOptions::validate() const {
   check_metric(metric_of(*this), feedback);
-  const std::vector<std::string_view> known = tuned_algorithms(feedback);
+  const std::vector<std::string_view> known = tuned_algorithms(feedback, has_features);
   for (auto name = algorithms.begin(); name != algorithms.end(); ++name) {
     const TrainingParams params = default_params(*name, feedback);  // throws where there is none
     if (searched_parameters(params, params).empty()) {
@@ -168,6 +179,7 @@ void TuneOptions::validate() const {
                        *name, text_of(feedback_of(params)), text_of(feedback),
                        fmt::join(known, ", ")));
     }
+    if (has_features) require_features(params);
     if (std::find(algorithms.begin(), name, *name) != name) {
       fail(fmt::format("algorithm {} is named twice", *name));
     }
@@ -194,6 +206,10 @@ void TuneOptions::validate() const {
 
 TuneResult tune(const Interactions& data, const TuneOptions& options, const TuneRun& run) {
   options.validate();
+  if (options.has_features != (run.features != nullptr)) {
+    fail("the options tell whether there are features; here they do not fit what is there");
+  }
+  if (run.features != nullptr) check_features(data, *run.features);
   check_journal(run.journal, run.resume);
   std::optional<Split> parts;
   if (run.validation == nullptr) {
@@ -221,6 +237,9 @@ TuneResult tune(const Interactions& data, const TuneOptions& options, const Tune
   result.for_everything = for_all(*winner, result, options.feedback, all);
   try {
     search.train_winner(all, result);
+    if (run.features != nullptr) {
+      result.features = add_features(*result.model, *run.features, run.control);
+    }
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kCancelled) throw;
     result.stop_reason = "stopped";

@@ -71,6 +71,12 @@ void add_bytes(Checksum& sum, const T* values, Offset count) {
   sum.update({reinterpret_cast<const char*>(values), static_cast<std::size_t>(count) * sizeof(T)});
 }
 
+void add_matrix(Checksum& sum, const CsrView& view) {
+  add_bytes(sum, view.offsets, Offset{view.rows} + 1);
+  add_bytes(sum, view.columns, view.nnz());
+  add_bytes(sum, view.values, view.nnz());
+}
+
 void take_value(std::optional<double> value, TrainingOutcome& outcome) {
   if (value && std::isfinite(*value)) {
     outcome.value = value;
@@ -101,11 +107,28 @@ void take_value(std::optional<double> value, TrainingOutcome& outcome) {
   Checksum sum;
   add_text(sum, data.users);
   add_text(sum, data.items);
-  const CsrView view = data.by_user.view();
-  add_bytes(sum, view.offsets, Offset{view.rows} + 1);
-  add_bytes(sum, view.columns, view.nnz());
-  add_bytes(sum, view.values, view.nnz());
+  add_matrix(sum, data.by_user.view());
   return sum.digits();
+}
+
+/// Of one side, for the journal.
+[[nodiscard]] std::string digits_of(const std::optional<FeatureTable>& table) {
+  if (!table) return "none";
+  Checksum sum;
+  add_text(sum, table->ids);
+  add_text(sum, table->tags);
+  add_matrix(sum, table->weights.view());
+  return sum.digits();
+}
+
+/// What is learned of features, for the journal.
+[[nodiscard]] nlohmann::ordered_json description_of(const FeatureTables* features) {
+  if (features == nullptr) return "none";
+  const std::optional<double> regularization = features->learning.regularization;
+  return {
+      {"items", digits_of(features->items)},
+      {"users", digits_of(features->users)},
+      {"regularization", regularization ? nlohmann::ordered_json(*regularization) : "by the data"}};
 }
 
 }  // namespace
@@ -121,7 +144,8 @@ bool is_of_ratings(const NamedMetric& metric) {
 
 std::vector<std::string> algorithms_of(const TuneOptions& options) {
   if (!options.algorithms.empty()) return options.algorithms;
-  const std::vector<std::string_view> all = tuned_algorithms(options.feedback);
+  const std::vector<std::string_view> all =
+      tuned_algorithms(options.feedback, options.has_features);
   return {all.begin(), all.end()};
 }
 
@@ -266,7 +290,8 @@ nlohmann::ordered_json TuneSearch::description() const {
           {"validation", whole_ != nullptr ? spread_text(options_.split) : "given"},
           {"training_part", digits_of(train_part_)},
           {"measured_users", result_.measured_users},
-          {"validation_part", digits_of(*validation_)}};
+          {"validation_part", digits_of(*validation_)},
+          {"features", description_of(run_.features)}};
 }
 
 double TuneSearch::spent() const {

@@ -117,7 +117,9 @@ def test_values(offers, line, words):
     assert {word.rpartition(",")[2] for word in offers(f"likewise {line}")} == {word.rpartition(",")[2] for word in words}
 
 
-@pytest.mark.parametrize("line", ["train rat", "train --validation rat", "tune --journal rat", "evaluate m rat"])
+@pytest.mark.parametrize("line", ["train rat", "train --validation rat", "tune --journal rat", "evaluate m rat",
+                                  "tune --item-features rat", "cross-validate --user-features rat",
+                                  "recommend m --user-features rat"])
 def test_files(offers, line):
     assert offers(f"likewise {line}") == {"ratings.csv"}
 

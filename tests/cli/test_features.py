@@ -131,3 +131,93 @@ def test_split_hides_whole_items(tastes):
     assert (len(items[0]), len(items[1])) == (13, 5)
     assert "cold-items" in tastes("split", "likes.csv", "-o", "p", "--method", "last", "--test", "0.25",
                                   exit_code=2).stderr
+
+
+def test_tune_trains_its_winner_with_features(tastes):
+    tune = ("tune", "likes.csv", "-o", "m", "--budget", 3, "--item-features", "tags.csv", "--feature-regularization", "0.5")
+    done = tastes(*tune)
+    assert done.stderr.count("not searched: ") == 1
+    assert "not searched: item-knn, user-knn, ease: without factors" in done.stderr
+    assert "features: 3 tags learned, regularization 0.5; 2 items without interactions" in done.stderr
+    assert "--item-features tags.csv --feature-regularization 0.5" in done.stdout, "the command to train again"
+    rows = rows_of(tastes("recommend", "m", "--user", 2, "-n", 1, "--new-items").stdout)
+    assert rows[0]["item"] == "3"
+    refused = tastes(*tune, "--algorithm", "als,item-knn", exit_code=2).stderr
+    assert "item-knn has none" in refused
+    assert "would do nothing" in tastes("tune", "likes.csv", "-o", "m", "--feature-regularization", 1, exit_code=2).stderr
+
+
+def test_tune_resumes_with_the_same_features_alone(tastes):
+    tune = ("tune", "likes.csv", "-o", "m", "--budget", 2, "--algorithm", "als", "--resume")
+    tastes(*tune[:-1], "--item-features", "tags.csv")
+    tastes(*tune, "--item-features", "tags.csv")
+    assert "its features is" in tastes(*tune, exit_code=2).stderr
+
+
+def test_titles_of_a_search_are_those_of_its_model(tastes):
+    """Items join by features and by the validation part."""
+    (tastes.folder / "titles.csv").write_text("id,title\n3,Three\n4,Four\n13,Thirteen\n")
+    (tastes.folder / "tags.csv").write_text("item,tag\n3,a\n4,a\n5,a\n")
+    (tastes.folder / "both.csv").write_text("user,item\n20,13\n21,13\n22,1\n")
+    tastes("tune", "likes.csv", "-o", "m", "--budget", 1, "--algorithm", "als", "--validation", "both.csv",
+           "--titles", "titles.csv", "--item-features", "tags.csv")
+    rows = rows_of(tastes("recommend", "m", "--user", 20, "-n", 20, "--include-seen").stdout)
+    titles = {row["item"]: row["title"] for row in rows}
+    assert (titles["3"], titles["4"], titles["13"]) == ("Three", "Four", "Thirteen")
+
+
+def test_cross_validation_learns_features(tastes):
+    (tastes.folder / "rare.csv").write_text("user,item\n" + "".join(
+        f"{u},{i}\n" for u in range(30) for i in range(20) if (u < 15) == (i < 10) and (u + 7 * i) % 8 == 0))
+    ask = ("cross-validate", "rare.csv", "--folds", 3, "--factors", 4, "--json")
+    plain, found = (json.loads(tastes(*ask, *more).stdout) for more in ([], ["--item-features", "tags.csv"]))
+    assert plain["metrics"] != found["metrics"]
+    assert "item-knn has none" in tastes(*ask[:4], "--algorithm", "item-knn", "--item-features", "tags.csv",
+                                         exit_code=2).stderr
+    assert "auto may choose" in tastes(*ask[:4], "--algorithm", "auto", "--item-features", "tags.csv", exit_code=2).stderr
+    assert "would do nothing" in tastes(*ask, "--item-features-columns", "1,2", exit_code=2).stderr
+
+
+@pytest.fixture
+def people(tastes):
+    (tastes.folder / "people.csv").write_text(
+        "userId,taste,age\n" + "".join(f"{u},{'dark' if u < 15 else 'light'},{20 + u}\n" for u in range(30)))
+    train(tastes, "--user-features", "people.csv")
+    return tastes
+
+
+def test_visitors_are_answered_by_their_features(people):
+    (people.folder / "new.csv").write_text("id,age,taste\nanna,48,light\nbob,21,dark\ncy,,green\n")
+    done = people("recommend", "m", "--user-features", "new.csv", "-n", 3, "--explain")
+    rows = rows_of(done.stdout)
+    assert "new.csv: 1 user without a tag that the model has learned, left out" in done.stderr
+    assert [row["user"] for row in rows] == ["anna"] * 3 + ["bob"] * 3
+    assert all((int(row["item"]) >= 10) == (row["user"] == "anna") for row in rows)
+    assert "taste=light" in rows[0]["because"]
+    named = people("recommend", "m", "--user-features", "new.csv", "--user-features-columns", "id,taste", "-n", 3)
+    assert rows_of(named.stdout)[0]["user"] == "anna"
+
+
+@pytest.mark.parametrize("arguments, message, code", [
+    (["--user-features", "strangers.csv"], "user '1': the model has learned none of the features", 1),
+    (["--user-features", "people.csv", "--user", "3"], "only one of", 2),
+    (["--user", "3", "--user-features-columns", "1,2"], "would do nothing", 2),
+    (["--user-features", "people.csv", "--include-seen"], "nobody has one", 2),
+])
+def test_visitors_that_cannot_be_answered(people, arguments, message, code):
+    (people.folder / "strangers.csv").write_text("id,taste,x\n1,green,y\n2,red,y\n")
+    assert message in people("recommend", "m", *arguments, exit_code=code).stderr
+
+
+def test_visitors_need_a_model_of_features(tastes):
+    train(tastes)
+    (tastes.folder / "new.csv").write_text("id,taste\n1,green\n")
+    assert "has learned no features of users" in tastes("recommend", "m", "--user-features", "new.csv", exit_code=2).stderr
+
+
+def test_numbers_of_updates_are_in_the_parts_of_training(people):
+    (people.folder / "more.csv").write_text("user,item\n1,2\n")
+    (people.folder / "new.csv").write_text("userId,taste,age\n50,light,49\n")
+    people("update", "m", "more.csv", "-o", "grown", "--user-features", "new.csv")
+    before, after = (json.loads(people("info", name, "--json").stdout)["tags_of_users"] for name in ("m", "grown"))
+    assert before == after, "no tag of its own"

@@ -260,7 +260,8 @@ def factors(path):
     ("--validation-share 0.2", "--validation absent.csv", "leave --validation out"),
     ("--validation-method time", "--validation absent.csv", "leave --validation out"),
     ("--validation-share 0.2", "--validation-method last", "--validation-method random"),
-    ("--titles-columns 1,2", "", "--titles")])
+    ("--titles-columns 1,2", "", "--titles"), ("--item-features-columns 1,2", "", "--item-features"),
+    ("--feature-regularization 1", "", "--item-features or --user-features")])
 def test_options_of_a_search_that_would_do_nothing(program, option, beside, needs):
     why = refused(program, "tune", "absent.csv", "-o", "m", *option.split(), *beside.split())
     assert option.split()[0] in why and needs in why

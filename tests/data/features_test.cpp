@@ -48,6 +48,26 @@ std::string features_refused(const std::string& text, ErrorKind kind = ErrorKind
   return error_of(kind, [&] { (void)features_of(text, options); });
 }
 
+TEST(ReadFeatures, NumbersAndNamesAreThoseOfTagsThatAreKnown) {
+  std::string text = "id,age,country\n";
+  for (int age = 20; age < 60; ++age)
+    text += std::to_string(age) + "," + std::to_string(age) + ",PT\n";
+  const FeatureTable learned = table_of(text);
+  const FeatureOptions like_it{.known = &learned.tags};
+  const Tags asked = features_of("id,age\na,31\nb,5\nc,99\n", like_it);
+  EXPECT_THAT(asked.at("a"), ElementsAre(Pair("age=28..31", 1.0F)));
+  EXPECT_THAT(asked.at("b"), ElementsAre(Pair("age=20..23", 1.0F)));
+  EXPECT_THAT(asked.at("c"), ElementsAre(Pair("age=56..59", 1.0F)));
+  EXPECT_THAT(features_of("id,country\na,PT\n", like_it).at("a"),
+              ElementsAre(Pair("country=PT", 1.0F)));
+  EXPECT_THAT(features_of("id,height\na,180\n", like_it).at("a"), ElementsAre(Pair("180", 1.0F)));
+  // Of few different numbers each is a tag, however many come later.
+  const FeatureTable few = table_of("id,stars,x\na,1,y\nb,2,y\n");
+  std::string many = "id,stars\n";
+  for (int i = 0; i < 30; ++i) many += std::to_string(i) + "," + std::to_string(i) + "\n";
+  EXPECT_THAT(features_of(many, {.known = &few.tags}).at("2"), ElementsAre(Pair("stars=2", 1.0F)));
+}
+
 const Tags kTwo{{"1", {{"Comedy", 1.0F}, {"Drama", 1.0F}}}, {"2", {{"Drama", 1.0F}}}};
 
 TEST(ReadFeatures, TagsOfOneColumnKeepTheirNames) {

@@ -104,3 +104,57 @@ def test_whole_items_are_split_off():
     train, test = likewise.split(data(LIKES), "cold-items", test=0.25, seed=5)
     of_train, of_test = ({*part.columns()["item"].tolist()} for part in (train, test))
     assert not of_train & of_test and len(of_test) == 5
+
+
+def test_tune_trains_its_winner_with_features():
+    search = likewise.tune(data(), budget=3, item_features=KIND, feature_regularization=0.5)
+    assert {trial["algorithm"] for trial in search.trials} == {"als", "bpr", "spectral"}
+    assert sorted(search.model.new_items) == [3, 13]
+    with pytest.raises(ValueError, match="item-knn has none"):
+        likewise.tune(data(), algorithms="item-knn", budget=1, item_features=KIND)
+    with pytest.raises(ValueError, match="none of the 2 ids"):
+        likewise.tune(data(), budget=3, item_features={"x": "a", "y": "a"})
+    with pytest.raises(ValueError, match="feature_regularization would do nothing"):
+        likewise.tune(data(), budget=3, feature_regularization=0.5)
+
+
+def test_cross_validation_learns_features():
+    rare = data([(user, item) for user, item in LIKES if (user + 7 * item) % 8 == 0])
+    made = likewise.Als(factors=4)
+    plain, found = (made.cross_validate(rare, folds=3, item_features=features) for features in (None, KIND))
+    assert dict(plain) != dict(found), "some items are without interactions in a fold"
+    with pytest.raises(ValueError, match="item-knn has none"):
+        likewise.ItemKnn().cross_validate(rare, item_features=KIND)
+
+
+PEOPLE = pd.DataFrame({"user": range(30), "taste": ["dark"] * 15 + ["light"] * 15, "age": range(20, 50)})
+
+
+@pytest.mark.parametrize("asked, queries", [
+    ([{"taste": "light", "age": 41}, {"age": 22.0}], [0, 1]),
+    (pd.DataFrame({"user": ["anna", "bob"], "taste": ["light", "dark"], "age": [41, None]}), ["anna", "bob"]),
+    ({7: "taste=light", 8: ["taste=dark"]}, [7, 8]),
+])
+def test_visitors_are_answered_by_their_features(asked, queries):
+    model = als(user_features=PEOPLE)
+    lists = model.recommend_new(features=asked, n=3)
+    frame = lists.to_pandas()
+    assert frame["user"].tolist() == [query for query in queries for _ in range(3)]
+    assert all((item >= 10) == (user == queries[0]) for user, item in zip(frame["user"], frame["item"]))
+
+
+def test_visitors_that_cannot_be_answered():
+    model = als(user_features=PEOPLE)
+    strange = [{"taste": "light"}, {"taste": "green"}]
+    with pytest.raises(ValueError, match="user '1': the model has learned none of the features"):
+        model.recommend_new(features=strange)
+    some = model.recommend_new(features=strange, unknown="skip")
+    assert some.unknown == 1 and some.to_pandas()["user"].unique().tolist() == [0]
+    with pytest.raises(ValueError, match="one of both"):
+        model.recommend_new()
+    with pytest.raises(ValueError, match="one of both"):
+        model.recommend_new([[2]], features=strange)
+    with pytest.raises(TypeError, match="dicts of columns"):
+        model.recommend_new(features=["light"])
+    with pytest.raises(ValueError, match="has learned no features of users"):
+        als().recommend_new(features=strange)

@@ -541,6 +541,27 @@ def test_model_files(ratings, tmp_path, kind):
     assert all((found[name] == value).all() for name, value in table(model.itemFactors).items())
 
 
+def test_items_by_features_come_with_the_file(spark, tmp_path):
+    import likewise
+
+    rows = {"user": [user for user in range(20) for _ in range(5)],
+            "item": [2 * (at % 10) + user % 2 for user in range(20) for at in range(user, user + 5)]}
+    tags = {item: ["odd" if item % 2 else "even"] for item in range(22)}
+    alone = likewise.Als(factors=4, iterations=3).fit(rows, item_features=tags).model_
+    alone.save(tmp_path / "model")
+    found = table(ALSModel.fromLikewise(tmp_path / "model").itemFactors)
+    assert len(found) == 22 and set(alone.new_items) == {20, 21}
+    assert all((found[item] == alone.item_factors[item]).all() for item in (20, 21))
+
+
+def test_there_are_no_features_here():
+    from likewise.spark import ItemKnn
+
+    for make in (ALS, ItemKnn, ALS().setParams):
+        with pytest.raises(TypeError, match="item_features"):
+            make(item_features={1: "a"})
+
+
 def test_nonnegative_factors(ratings, implicit):
     theirs, ours = (fit(of, ratings, implicitPrefs=implicit, alpha=2.0, nonnegative=True) for of in CLASSES)
     for factors in (ours.userFactors, ours.itemFactors):

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +13,7 @@
 #include "likewise/als.h"
 #include "likewise/evaluation.h"
 #include "likewise/model.h"
+#include "likewise/query.h"
 #include "likewise/recommender.h"
 #include "likewise/split.h"
 #include "likewise/training.h"
@@ -204,6 +206,107 @@ TEST(Features, OfUsersWorkLikewise) {
   const auto row = static_cast<Index>(*model.users.find("77"));
   EXPECT_GE(best(model, row, {}).front(), 10);
   EXPECT_EQ(model.history.rows, 41);
+}
+
+std::string tastes_of_users() {
+  std::string text = "userId,taste,age\n";
+  for (int user = 0; user < 40; ++user) {
+    text += fmt::format("{},{},{}\n", user, user < 20 ? "left" : "right", 20 + user);
+  }
+  return text;
+}
+
+TEST(Features, VisitorsAreAnsweredAsUsersThatJoinedByThem) {
+  AlsParams nonnegative{.factors = 8};
+  nonnegative.nonnegative = true;
+  AlsParams ratings = AlsParams::defaults(Feedback::kExplicit);
+  ratings.factors = 8;
+  for (const TrainingParams& params :
+       {TrainingParams(AlsParams{.factors = 8}), TrainingParams(nonnegative),
+        TrainingParams(ratings), TrainingParams(BprParams{.factors = 8})}) {
+    const auto model = std::make_shared<Model>(
+        trained(two_tastes(feedback_of(params) == Feedback::kExplicit), params));
+    (void)add_features(*model, Side::kUsers,
+                       table(tastes_of_users() + "77,right,57\n", Side::kUsers));
+    const IdMap& known = model->user_features.tags;
+    const FeatureTable asked = features_from_text("id,taste,age\nanna,right,57\n", "v.csv",
+                                                  Side::kUsers, {{}, {}, &known});
+    const Visitors visitors = visitors_of(*model, asked);
+    ASSERT_EQ(visitors.rows.size(), 1U);
+    EXPECT_EQ(visitors.rows[0].tags.size(), 2U);
+    const Recommender recommender(model, open_device("cpu"));
+    const Index joined = *model->users.find("77");
+    const TopKResult usual = recommender.recommend(std::span(&joined, 1), {.n = 20});
+    const TopKResult found = recommender.recommend_new(visitors.rows, {.n = 20});
+    ASSERT_EQ(found.counts[0], 20);
+    EXPECT_TRUE(std::ranges::equal(found.items.span(), usual.items.span()));
+    for (Offset e = 0; e < 20; ++e) EXPECT_NEAR(found.scores[e], usual.scores[e], 1e-5);
+    EXPECT_GE(found.items[0], 10) << "of the right";
+  }
+}
+
+TEST(Features, VisitorsNeedTagsThatWereLearned) {
+  const auto model = std::make_shared<Model>(trained(two_tastes()));
+  const Recommender plain(model, open_device("cpu"));
+  const auto asked = [](const std::string& text) { return table(text, Side::kUsers); };
+  EXPECT_THAT(error_of(ErrorKind::kInvalidArgument,
+                       [&] { (void)visitors_of(*model, asked("id,taste\nanna,left\n")); }),
+              HasSubstr("has learned no features of users"));
+  FoldInRow row{{}, {}, {0}, {1.0F}};
+  const auto refused = [&](const Recommender& by) {
+    return error_of(ErrorKind::kInvalidArgument,
+                    [&] { (void)by.recommend_new(std::span(&row, 1), {.n = 3}); });
+  };
+  EXPECT_THAT(refused(plain), HasSubstr("has learned no features"));
+  (void)add_features(*model, Side::kUsers, table(tastes_of_users(), Side::kUsers));
+  const FeatureTable two = asked("id,taste,x\nanna,green,1\nbob,left,1\n");
+  EXPECT_THAT(error_of(ErrorKind::kBadData, [&] { (void)visitors_of(*model, two); }),
+              HasSubstr("user 'anna': the model has learned none of the features, such as"));
+  const Visitors some = visitors_of(*model, two, UnknownIds::kLeaveOut);
+  EXPECT_THAT(some.names, ElementsAre("bob"));
+  EXPECT_EQ(some.strangers, 1);
+  const Recommender recommender(model, open_device("cpu"));
+  EXPECT_NO_THROW((void)recommender.recommend_new(some.rows, {.n = 3}));
+  EXPECT_THAT(
+      error_of(ErrorKind::kInvalidArgument, [&] { (void)recommender.explain(some.rows[0], 3); }),
+      HasSubstr("it needs a history"));
+  row.columns = {3};
+  EXPECT_THAT(refused(recommender), HasSubstr("by a history or by features, not by both"));
+  row = {{}, {}, {500}, {1.0F}};
+  EXPECT_THAT(refused(recommender), HasSubstr("tag 500 is outside"));
+  row = {{}, {}, {1, 1}, {1.0F, 1.0F}};
+  EXPECT_THAT(refused(recommender), HasSubstr("not after the one before it"));
+  row = {{}, {}, {1}, {0.0F}};
+  EXPECT_THAT(refused(recommender), HasSubstr("no number above 0"));
+}
+
+TEST(Features, OfVisitorsAreTheReasons) {
+  const auto model = std::make_shared<Model>(trained(two_tastes()));
+  (void)add_features(*model, Side::kUsers, table(tastes_of_users(), Side::kUsers));
+  const Queries queries(model, open_device("cpu"));
+  const Visitors visitors = visitors_of(*model, table("id,taste,x\nanna,right,1\n", Side::kUsers));
+  std::vector<std::string> reasons;
+  (void)queries.recommend({visitors, 1, false, {}, {}, 3}, [&](const AnswerList& list) {
+    for (const Reason& one : list.answers.at(0).reasons) reasons.push_back(one.item);
+  });
+  EXPECT_THAT(reasons, ElementsAre("taste=right"));
+}
+
+TEST(Features, AreCheckedBeforeATraining) {
+  const Interactions data = two_tastes();
+  const auto checked = [&](const std::string& text, Side side = Side::kItems) {
+    FeatureTables tables;
+    (side == Side::kItems ? tables.items : tables.users) = table(text, side);
+    check_features(data, tables);
+  };
+  EXPECT_NO_THROW(checked(kTags));
+  EXPECT_NO_THROW(checked(tastes_of_users(), Side::kUsers));
+  EXPECT_THAT(error_of(ErrorKind::kBadData, [&] { checked("id,tag\n1,a\n2,b\n"); }),
+              HasSubstr("carries a tag that another one has"));
+  EXPECT_THAT(error_of(ErrorKind::kBadData, [&] { checked("id,tag\n98,a\n99,a\n1,b\n"); }),
+              HasSubstr("carries a tag that another one has"));
+  EXPECT_THAT(error_of(ErrorKind::kBadData, [&] { checked("id,tag\nx,a\ny,a\n"); }),
+              HasSubstr("none of the 2 ids"));
 }
 
 TEST(Features, OfModelsWithoutNegativeFactorsAreNotNegative) {

@@ -45,6 +45,33 @@ TEST(CrossValidate, AFoldIsATrainingOnItsPart) {
   }
 }
 
+TEST(CrossValidate, TheModelOfAFoldLearnsFeatures) {
+  std::string text = "id,tag\n";
+  for (Index item = 0; item < folded_data().items.size(); ++item) {
+    text += folded_data().items.name(item) + (item % 3 == 0 ? ",one\n" : ",two\n");
+  }
+  FeatureTables tables;
+  tables.items = features_from_text(text, "f.csv", Side::kItems);
+  // Three folds of few interactions: each leaves items that its training part has not.
+  const Interactions rare = generate(parse_shape("30x40x90"), 5);
+  CrossValidationRequest asked = request(3);
+  asked.training = {.algorithm = "als", .parameters = {{"factors", "4"}}, .device = "cpu"};
+  const CrossValidation plain = cross_validate(asked, rare);
+  asked.features = &tables;
+  const CrossValidation found = cross_validate(asked, rare);
+  const Split parts = split_fold(rare, asked.parts, 0);
+  const auto model =
+      std::make_shared<Model>(train(prepare(asked.training, parts.train), parts.train));
+  (void)add_features(*model, tables);
+  const EvaluationReport alone = evaluate(Recommender(model, open_device("cpu")),
+                                          make_test_set(*model, parts.test), EvaluateOptions{});
+  EXPECT_EQ(found.folds[0].report.metrics, alone.metrics);
+  EXPECT_NE(found.folds[0].report.metrics, plain.folds[0].report.metrics);
+  asked.training = request(3).training;
+  EXPECT_THAT(error_of(ErrorKind::kInvalidArgument, [&] { (void)cross_validate(asked, rare); }),
+              HasSubstr("popular has none"));
+}
+
 TEST(CrossValidate, MeansAndDeviationsAreOfAllFolds) {
   const CrossValidation found = cross_validate(request(4), folded_data());
   for (const auto& [name, over] : found.metrics) {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -839,6 +840,93 @@ TEST(Tune, OfAllAlgorithmsThoseAreLeftOutThatTheDeviceDoesNotTrain) {
   EXPECT_EQ(test::error_of(ErrorKind::kDevice,
                            [&] { (void)trained_algorithms(Feedback::kExplicit, none); }),
             tuned_algorithms(Feedback::kExplicit).front());
+}
+
+TEST(Tune, OfASearchWithFeaturesThoseWithoutFactorsAreLeftOut) {
+  const auto any = [](const TrainingParams&, std::span<const Job>) { return open_device("cpu"); };
+  const TrainedAlgorithms found = trained_algorithms(Feedback::kImplicit, any, true);
+  EXPECT_THAT(found.algorithms, testing::ElementsAre("als", "bpr", "spectral"));
+  EXPECT_THAT(
+      found.left_out,
+      testing::ElementsAre("item-knn, user-knn, ease: without factors, which features are about"));
+  TuneOptions options = few(3, {});
+  options.has_features = true;
+  EXPECT_NO_THROW(options.validate());  // of six algorithms three are searched
+  options.algorithms = {"als", "item-knn"};
+  EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument, [&] { options.validate(); }),
+              HasSubstr("item-knn has none"));
+}
+
+/// Of every item of data(), and of one that nobody has touched.
+FeatureTables some_features(const std::string& tag = "one") {
+  std::string text = "id,tag\nfresh," + tag + "\n";
+  for (Index item = 0; item < data().items.size(); ++item) {
+    text += data().items.name(item) + (item % 2 == 0 ? "," + tag + "\n" : ",two\n");
+  }
+  FeatureTables tables;
+  tables.items = features_from_text(text, "f.csv", Side::kItems);
+  return tables;
+}
+
+TEST(Tune, TheWinnersModelLearnsFeatures) {
+  const FeatureTables tables = some_features();
+  TuneRun run;
+  run.features = &tables;
+  TuneOptions options = few(3, {"als"});
+  const TuneResult plain = search(data(), options);
+  options.has_features = true;
+  const TuneResult result = search(data(), options, run);
+  EXPECT_EQ(summary(result), summary(plain));  // trials are without
+  EXPECT_EQ(plain.model->items.size() + 1, result.model->items.size());
+  ASSERT_TRUE(result.features.items);
+  EXPECT_EQ(result.features.items->cold, 1);
+  EXPECT_FALSE(result.features.users);
+  EXPECT_TRUE(plain.model->item_features.empty());
+  Model added = train(prepare(request_of(result.for_everything), data()), data());
+  (void)add_features(added, tables);
+  const Matrix& factors = result.model->factors()->items;
+  for (Index item = 0; item < added.items.size(); ++item) {
+    EXPECT_TRUE(std::ranges::equal(added.factors()->items.row_span(item), factors.row_span(item)));
+  }
+}
+
+TEST(Tune, FeaturesAreCheckedBeforeTheSearch) {
+  const test::TemporaryFolder folder;
+  FeatureTables tables;
+  tables.items = features_from_text("id,tag\nx,a\ny,a\n", "f.csv", Side::kItems);
+  TuneRun run;
+  run.features = &tables;
+  run.journal = folder / "journal";
+  TuneOptions options = few(1, {"als"});
+  EXPECT_THAT(
+      test::error_of(ErrorKind::kInvalidArgument, [&] { (void)search(data(), options, run); }),
+      HasSubstr("whether there are features"));
+  options.has_features = true;
+  EXPECT_THAT(test::error_of(ErrorKind::kBadData, [&] { (void)search(data(), options, run); }),
+              HasSubstr("none of the 2 ids"));
+  EXPECT_FALSE(std::filesystem::exists(run.journal));
+}
+
+TEST(Tune, AJournalWithOtherFeaturesIsRefused) {
+  const test::TemporaryFolder folder;
+  FeatureTables tables = some_features();
+  TuneRun run;
+  run.features = &tables;
+  run.journal = folder / "journal";
+  TuneOptions options = few(1, {"als"});
+  options.has_features = true;
+  (void)search(data(), options, run);
+  run.resume = true;
+  EXPECT_NO_THROW((void)search(data(), options, run));
+  const auto refused = [&](const TuneOptions& asked) {
+    return test::error_of(ErrorKind::kInvalidArgument, [&] { (void)search(data(), asked, run); });
+  };
+  tables.learning.regularization = 2.0;
+  EXPECT_THAT(refused(options), HasSubstr("its features is {"));
+  tables = some_features("other");
+  EXPECT_THAT(refused(options), HasSubstr("its features is {"));
+  run.features = nullptr;
+  EXPECT_THAT(refused(few(1, {"als"})), HasSubstr("not \"none\""));
 }
 
 TEST(Tune, ImportanceFindsTheParameterThatMatters) {

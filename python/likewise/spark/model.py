@@ -136,7 +136,8 @@ class ALSModel(Model, ModelParams, MLWritable, MLReadable):  # type: ignore[misc
 
     @classmethod
     def fromLikewise(cls, path: str | os.PathLike[str]) -> ALSModel:
-        """A model file of ALS without biases as a model of this session. ValueError for any other."""
+        """A model file of ALS without biases as a model of this session. ValueError for any other. Items and
+        users that joined by features are among its rows; the features stay behind."""
         return folders.load_model_file(cls, os.fspath(path))  # type: ignore[no-any-return]
 
     @classmethod

@@ -93,4 +93,11 @@ Eigenbasis eigenbasis(std::vector<double> a, Index d) {
   return basis;
 }
 
+bool is_nonnegative(const Matrix& m) {
+  for (Index row = 0; row < m.rows(); ++row) {
+    if (std::ranges::any_of(m.row_span(row), [](float x) { return x < 0.0F; })) return false;
+  }
+  return true;
+}
+
 }  // namespace likewise

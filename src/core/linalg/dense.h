@@ -29,4 +29,7 @@ struct Eigenbasis {
 /// `a` is symmetric d x d. Throws Error(kNumerical) when it holds a NaN, and as symmetric_eigen().
 [[nodiscard]] Eigenbasis eigenbasis(std::vector<double> a, Index d);
 
+/// Whether no number is below 0.
+[[nodiscard]] bool is_nonnegative(const Matrix& m);
+
 }  // namespace likewise

@@ -133,7 +133,7 @@ class Queries::Lists {
     std::vector<Reason> reasons;
     if (reasons_ == 0) return reasons;
     control_.check();  // each answer's reasons solve a system of their own
-    if (!cold_.empty() && cold_[static_cast<std::size_t>(item)]) {
+    if (!history.tags.empty() || (!cold_.empty() && cold_[static_cast<std::size_t>(item)])) {
       return tag_reasons(queries_.recommender(), history, item, reasons_);
     }
     const Explanation why = queries_.recommender().explain(history, item);

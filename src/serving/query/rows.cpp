@@ -44,6 +44,16 @@ class UsualValue {
                      fmt::join(named, " or "));
 }
 
+[[noreturn]] void refuse_stranger(const Features& known, const FeatureTable& table, Index row) {
+  const auto tags = table.weights.view().row_columns(row);
+  throw Error(ErrorKind::kBadData,
+              fmt::format("user '{}': the model has learned none of the features, such as '{}'; it "
+                          "knows {}, such as '{}'",
+                          printable(table.ids.name(row)),
+                          tags.empty() ? "" : printable(table.tags.name(tags.front())),
+                          counted(known.tags.size(), "tag"), printable(known.tags.name(0))));
+}
+
 }  // namespace
 
 Index row_of(const IdMap& ids, std::string_view id, std::string_view kind, std::string_view where,
@@ -174,6 +184,34 @@ Visitors visitors_of(const Model& model, const Interactions& data) {
     }
     visitors.names.push_back(data.users.name(u));
     visitors.rows.push_back(std::move(row));
+  }
+  return visitors;
+}
+
+Visitors visitors_of(const Model& model, const FeatureTable& table, UnknownIds unknown) {
+  const Features& known = model.user_features;
+  require(!known.empty(), "the model has learned no features of users: train it with them");
+  const std::vector<Index> tags = translate(table.tags, known.tags);
+  Visitors visitors;
+  const CsrView view = table.weights.view();
+  for (Index u = 0; u < view.rows; ++u) {
+    std::vector<std::pair<Index, float>> carried;
+    for (std::size_t t = 0; t < view.row_columns(u).size(); ++t) {
+      const Index tag = tags[static_cast<std::size_t>(view.row_columns(u)[t])];
+      if (tag >= 0 && known.idf[tag] > 0.0F) carried.emplace_back(tag, view.row_values(u)[t]);
+    }
+    if (carried.empty()) {
+      if (unknown == UnknownIds::kRefuse) refuse_stranger(known, table, u);
+      ++visitors.strangers;
+      continue;
+    }
+    std::ranges::sort(carried);
+    FoldInRow row;
+    for (const auto& [tag, weight] : carried) {
+      row.tags.push_back(tag);
+      row.tag_weights.push_back(weight);
+    }
+    visitors.add(table.ids.name(u), std::move(row));
   }
   return visitors;
 }
