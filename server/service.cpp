@@ -40,6 +40,8 @@ bool Service::is_erased(const ServedModel& model, const std::string& user) const
   return live_ != nullptr && live_->since(user, model.mark()).erased;
 }
 
+Offset Service::erased_users() const { return live_ == nullptr ? 0 : live_->erased_users(); }
+
 void Service::serve(std::shared_ptr<const ServedModel> model, std::size_t place) {
   const std::lock_guard one_at_a_time(serving_);
   if (live_ != nullptr) {

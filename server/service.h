@@ -46,6 +46,8 @@ class Service {
   [[nodiscard]] Who who(const ServedModel& model, const std::string& user) const;
   /// Whether the model must not use what it knows of the user.
   [[nodiscard]] bool is_erased(const ServedModel& model, const std::string& user) const;
+  /// The most users for whom is_erased().
+  [[nodiscard]] Offset erased_users() const;
   /// What was offered to users of models, and followed.
   [[nodiscard]] Follows& follows() const { return follows_; }
 

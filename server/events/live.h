@@ -94,6 +94,8 @@ class Live {
 
   EventStore::Erased erase(const std::string& user);
   [[nodiscard]] std::vector<StoredEvent> history(const std::string& user);
+  /// How many users were erased since the store began.
+  [[nodiscard]] Offset erased_users() const { return overlay_.erased_users(); }
 
   [[nodiscard]] EventStore& store() { return *store_; }
   [[nodiscard]] LiveFigures figures() const;

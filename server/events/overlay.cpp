@@ -179,6 +179,15 @@ UserEvents Overlay::find(const std::string& user) {
   return found;
 }
 
+Offset Overlay::erased_users() const {
+  Offset users = 0;
+  for (const auto& shard : shards_) {
+    const std::lock_guard lock(shard->mutex);
+    users += std::ssize(shard->erasures);
+  }
+  return users;
+}
+
 Offset Overlay::size() const {
   Offset size = 0;
   for (const auto& shard : shards_) {

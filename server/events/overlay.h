@@ -44,6 +44,7 @@ class Overlay {
   /// Throws what the store throws where it has to be asked.
   [[nodiscard]] UserEvents find(const std::string& user);
   [[nodiscard]] Offset size() const;  ///< events in memory
+  [[nodiscard]] Offset erased_users() const;
 
  private:
   struct Shard;

@@ -30,10 +30,12 @@ namespace {
   return known_rows(model.model().users, users, "user", "users", unknown, left_out);
 }
 
+/// The first n of a list that are not erased.
 [[nodiscard]] AnswerList without_erased(const Service& service, const ServedModel& model,
-                                        AnswerList list) {
+                                        AnswerList list, Index n) {
   std::erase_if(list.answers,
                 [&](const Answer& answer) { return service.is_erased(model, answer.id); });
+  if (std::ssize(list.answers) > n) list.answers.resize(static_cast<std::size_t>(n));
   return list;
 }
 
@@ -54,17 +56,18 @@ void write_alike(JsonText& text, const AnswerList& list, bool of_items) {
   LeftOut left_out;
   SimilarQuestion question;
   question.side = of_items ? Side::kItems : Side::kUsers;
-  question.n = request.value("n", kUsualN);
+  const Index n = request.value("n", kUsualN);
+  question.n = of_items ? n : n + static_cast<Index>(service.erased_users());
   question.metric = metric_of(request);
   question.rows = of_items ? known_rows(model->model().items, ids_of(request["items"]), "item",
                                         "items", unknown_of(request), left_out.items)
                            : users_in(request, service, *model, left_out.users);
-  check_answers(std::ssize(request[of_items ? "items" : "users"]), question.n,
+  check_answers(std::ssize(request[of_items ? "items" : "users"]), n,
                 service.limits().answers);
   JsonText text;
   text.begin_object().key("model").value(model->fingerprint()).key("lists").begin_array();
   model->queries().similar(question, [&](const AnswerList& list) {
-    write_alike(text, of_items ? list : without_erased(service, *model, list), of_items);
+    write_alike(text, of_items ? list : without_erased(service, *model, list, n), of_items);
   });
   text.end_array();
   write_left_out(text, left_out);
