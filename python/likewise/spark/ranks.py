@@ -20,7 +20,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from likewise.spark import chunks, gpus
-from likewise.spark.workers import lean_worker
 
 #: What the values that a rank answers with begin with: rows of users, rows of items, or its report (JSON).
 USERS, ITEMS, REPORT = b"U", b"I", b"R"
@@ -72,7 +71,7 @@ def rank_task(plan: Plan) -> Any:
 
     def run(values: Any) -> Any:
         try:
-            from likewise.spark import ranks
+            from likewise.spark import ranks, workers
         except ImportError as error:
             import json
             import socket
@@ -80,7 +79,7 @@ def rank_task(plan: Plan) -> Any:
                                      f"likewise cannot be loaded on {socket.gethostname()} ({error}): "
                                      'pip install "likewise[spark]" on all machines'}).encode()
             return
-        yield from ranks.run_rank(ranks.Plan(**told), values)
+        yield from workers.lean(ranks.run_rank(ranks.Plan(**told), values))
 
     return run
 
@@ -95,11 +94,6 @@ def planned_bytes(users: int, items: int, ratings: int, params: dict[str, Any]) 
 
 def run_rank(plan: Plan, values: Iterable[bytes]) -> Iterator[bytes]:
     """Trains, and yields this rank's factors and its report."""
-    with lean_worker():
-        yield from _run_rank(plan, values)
-
-
-def _run_rank(plan: Plan, values: Iterable[bytes]) -> Iterator[bytes]:
     rank = 0
     try:
         member = Member(plan)

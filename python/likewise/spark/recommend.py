@@ -14,7 +14,6 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from likewise.spark.chunks import column_of
-from likewise.spark.workers import lean_worker
 from likewise.spark.tables import Table, features_of, open_table
 
 
@@ -52,23 +51,22 @@ def _task(search: Search) -> Any:
     told = dataclasses.asdict(search)
 
     def run(batches: Any) -> Any:
-        from likewise.spark import recommend, tables
+        from likewise.spark import recommend, tables, workers
         table = tables.Table(**told["table"])
-        yield from recommend.answer(recommend.Search(**{**told, "table": table}), batches)
+        yield from workers.lean(recommend.answer(recommend.Search(**{**told, "table": table}), batches))
 
     return run
 
 
 def answer(search: Search, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    with lean_worker():
-        table, ids = open_table(search.table, search.metric, search.device)
-        for batch in batches:
-            if not batch.num_rows:
-                continue
-            queries = features_of(batch.column(1), search.table.factors)
-            excluded = _excluded(batch, search, ids)
-            found, scores, counts = table.top_k(queries, search.count, excluded=excluded, threads=1)
-            yield _lists(batch.column(0), found, scores, counts, search, ids)
+    table, ids = open_table(search.table, search.metric, search.device)
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        queries = features_of(batch.column(1), search.table.factors)
+        excluded = _excluded(batch, search, ids)
+        found, scores, counts = table.top_k(queries, search.count, excluded=excluded, threads=1)
+        yield _lists(batch.column(0), found, scores, counts, search, ids)
 
 
 def _excluded(batch: pa.RecordBatch, search: Search, ids: pa.Array) -> Any:

@@ -58,6 +58,12 @@ class SingleEstimator(Estimator, SingleParams, DefaultParamsReadable, DefaultPar
     ratingCol = Param(Params._dummy(), "ratingCol", "column of the values; '' makes each row count 1", TypeConverters.toString)
     duplicates = Param(Params._dummy(), "duplicates", "several rows of one user and item: sum, max or error", TypeConverters.toString)
 
+    def __init_subclass__(cls) -> None:
+        """An estimator has the parameters of its algorithm."""
+        super().__init_subclass__()
+        for one in _core.parameters(cls.algorithm):
+            setattr(cls, one["name"], Param(Params._dummy(), one["name"], one["help"], _CONVERTERS[one["kind"]]))
+
     def __init__(self, **params: Any):
         super().__init__()
         self._setDefault(ratingCol="rating", duplicates="sum")
@@ -105,8 +111,8 @@ def trained(ratings: DataFrame, told: dict[str, Any]) -> DataFrame:
             raise ValueError("there are no ratings to train on")
 
         def run(values: Any) -> Any:
-            from likewise.spark import single_task
-            yield from single_task.learn(values, **told)
+            from likewise.spark import single_task, workers
+            yield from workers.lean(single_task.learn(values, **told))
 
         answers = chunks.in_python(batches.coalesce(1), spark.sparkContext).mapPartitions(run)
         file = chunks.in_spark(answers, spark).persist(StorageLevel.MEMORY_AND_DISK)
@@ -287,11 +293,6 @@ class SingleReader(MLReader):  # type: ignore[misc, type-arg, unused-ignore]
         return model
 
 
-def _parameters(algorithm: str) -> dict[str, Any]:
-    return {one["name"]: Param(Params._dummy(), one["name"], one["help"], _CONVERTERS[one["kind"]])
-            for one in _core.parameters(algorithm)}
-
-
 class SimilarItems(SingleModel):
     """A model that knows which items are alike."""
 
@@ -395,10 +396,3 @@ class Sgd(SingleEstimator):
 
     algorithm = "sgd"
     model_class = SgdModel
-
-
-ESTIMATORS = (ItemKnn, UserKnn, Popular, Bias, Ease, Spectral, Bpr, Sgd)
-
-for _estimator in ESTIMATORS:
-    for _name, _param in _parameters(_estimator.algorithm).items():
-        setattr(_estimator, _name, _param)

@@ -14,7 +14,6 @@ import pyarrow as pa
 from pyspark import SparkFiles
 
 from likewise.spark import chunks
-from likewise.spark.workers import lean_worker
 
 #: Bytes of a model's file that are one value.
 PIECE = 1 << 22
@@ -27,7 +26,7 @@ def learn(values: Iterable[bytes], *, algorithm: str, params: dict[str, Any], sc
     from likewise.estimator import estimator_of
     from likewise.spark.coded import CodedRatings
 
-    with lean_worker(), tempfile.TemporaryDirectory(prefix="likewise-") as folder:
+    with tempfile.TemporaryDirectory(prefix="likewise-") as folder:
         path = os.path.join(folder, "model")
         try:
             coded = CodedRatings(chunks.read(values, schema), columns)

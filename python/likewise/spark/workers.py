@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import ctypes
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
+
+Row = TypeVar("Row")
 
 _M_MMAP_THRESHOLD = -3
 #: An array of this size goes back to the system as soon as it is freed. glibc's own limit rises to 32 MB by what is freed.
@@ -28,17 +30,16 @@ def shared_workers(spark: Any) -> Iterator[None]:
         context.environment = environment
 
 
-@contextlib.contextmanager
-def lean_worker() -> Iterator[None]:
-    """What the task frees goes back to the system: Arrow and glibc would keep 100 MB after a training of a million ratings.
-    Without glibc only Arrow is told."""
+def lean(rows: Iterator[Row]) -> Iterator[Row]:
+    """What a task yields. What it frees meanwhile goes back to the system. Arrow and glibc
+    would keep 100 MB after a training of a million ratings. Without glibc only Arrow is told."""
     pa.set_memory_pool(pa.system_memory_pool())
     glibc: Any = ctypes.CDLL(None)
     has_glibc = hasattr(glibc, "mallopt") and hasattr(glibc, "malloc_trim")
     if has_glibc:
         glibc.mallopt(_M_MMAP_THRESHOLD, OWN_MEMORY_BYTES)
     try:
-        yield
+        yield from rows
     finally:
         if has_glibc:
             glibc.malloc_trim(0)
