@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
-#include "likewise/model_checksum.h"
 #include "likewise/control.h"
 #include "likewise/error.h"
 #include "likewise/model.h"
+#include "likewise/model_checksum.h"
 #include "likewise/recommender.h"
 #include "likewise/tune.h"
 #include "likewise/update.h"
@@ -124,7 +124,7 @@ struct Serve {
     limits.header_time = milliseconds_of(header_time);
     limits.body_time = milliseconds_of(body_time);
     limits.shutdown = milliseconds_of(shutdown);
-    for (const std::string& file : files) (void)model_checksum(file);  // else no store is made
+    for (const std::string& file : files) (void)model_checksum(file);  // before a store is made beside it
     const std::unique_ptr<server::Live> live = open_events();
     server::Service service(limits, split);
     if (live != nullptr) service.use_events(*live, duplicates);

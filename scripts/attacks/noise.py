@@ -18,7 +18,7 @@ Ratings = dict[tuple[int, int], Fraction]  # by row and column
 CLEAR = 1e-2
 TOLERANCE = 1e-3
 # What values differ from their mean by, of their size, where only digits that were not written are
-# missing: thirds of seven digits. It counts as nothing; all else here is hundreds of times that.
+# missing: thirds of seven digits. It may count or not; all else here is hundreds of times that.
 ROUNDING = Fraction(1, 10**6)
 
 
@@ -51,8 +51,10 @@ class Noise(Attack):
                     check(case, (x, y), exact(ratings, x, y), found.get((x, y), 0.0), how)
 
 
-def check(case: Case, pair: tuple[int, int], exact: tuple[Fraction, Fraction], found: float,
+def check(case: Case, pair: tuple[int, int], exact: tuple[Fraction, Fraction] | None, found: float,
           how: list[str]) -> None:
+    if exact is None:
+        return
     product, squares = exact
     told = f"rows {pair} of `{' '.join(how)}`"
     if product == 0:
@@ -93,35 +95,39 @@ def row_of(ratings: Ratings, row: int) -> dict[int, Fraction]:
     return {column: value for (r, column), value in ratings.items() if r == row}
 
 
-Exact = Callable[[Ratings, int, int], "tuple[Fraction, Fraction]"]
+# The product of two rows, and that of their squared lengths; nothing where rounding decides.
+Exact = Callable[[Ratings, int, int], "tuple[Fraction, Fraction] | None"]
 
 
-def whole_rows(weight: Callable[[Ratings, int, int], Fraction]) -> Exact:
-    """A cosine of whole rows: the product, and the product of the squared lengths."""
-    def exact(ratings: Ratings, x: int, y: int) -> tuple[Fraction, Fraction]:
-        a, b = ({column: weight(ratings, row, column) for column in row_of(ratings, row)}
-                for row in (x, y))
+def whole_rows(weight: Callable[[Ratings, int, int], Fraction | None]) -> Exact:
+    """A cosine of whole rows."""
+    def exact(ratings: Ratings, x: int, y: int) -> tuple[Fraction, Fraction] | None:
+        weights = [{column: weight(ratings, row, column) for column in row_of(ratings, row)} for row in (x, y)]
+        a, b = ({column: w for column, w in one.items() if w is not None} for one in weights)
+        if [len(a), len(b)] != [len(one) for one in weights]:
+            return None
         product = sum((a[c] * b[c] for c in a.keys() & b.keys()), Fraction(0))
         lengths = [sum((w * w for w in weights.values()), Fraction(0)) for weights in (a, b)]
         return product, lengths[0] * lengths[1]
     return exact
 
 
-def apart(value: Fraction, mean: Fraction) -> Fraction:
-    return value - mean if abs(value - mean) > ROUNDING * abs(mean) else Fraction(0)
+def apart(value: Fraction, mean: Fraction) -> Fraction | None:
+    """Nothing where it may be rounding."""
+    return value - mean if value == mean or abs(value - mean) > ROUNDING * abs(mean) else None
 
 
-def about_row(ratings: Ratings, row: int, column: int) -> Fraction:
+def about_row(ratings: Ratings, row: int, column: int) -> Fraction | None:
     return apart(ratings[row, column], mean_of(list(row_of(ratings, row).values())))
 
 
-def about_column(ratings: Ratings, row: int, column: int) -> Fraction:
+def about_column(ratings: Ratings, row: int, column: int) -> Fraction | None:
     return apart(ratings[row, column], mean_of([v for (_, c), v in ratings.items() if c == column]))
 
 
 def of_common(centred: bool) -> Exact:
     """A cosine or a correlation of the common entries."""
-    def exact(ratings: Ratings, x: int, y: int) -> tuple[Fraction, Fraction]:
+    def exact(ratings: Ratings, x: int, y: int) -> tuple[Fraction, Fraction] | None:
         a, b = row_of(ratings, x), row_of(ratings, y)
         common = sorted(a.keys() & b.keys())
         if not common:
@@ -129,6 +135,8 @@ def of_common(centred: bool) -> Exact:
         of_x, of_y = ([apart(row[c], mean_of([row[k] for k in common]) if centred else Fraction(0))
                        for c in common]
                       for row in (a, b))
+        if None in of_x or None in of_y:
+            return None
         product = sum((p * q for p, q in zip(of_x, of_y)), Fraction(0))
         squares = [sum((w * w for w in weights), Fraction(0)) for weights in (of_x, of_y)]
         return product, squares[0] * squares[1]

@@ -18,6 +18,7 @@ HARMLESS = {
     "--fast": "small data have 64 factors without it",
     "cross-validate --clip": "predictions may all be on the scale", "cross-validate --duplicates": "a like is a like",
     "cross-validate --half-life": "the same, however old", "cross-validate --now": "the same",
+    "cross-validate --solver": "the lists may be the same",
     **{f"cross-validate --{name}": "every item and user may have interactions in each fold" for name in (
         "item-features", "item-features-columns", "user-features", "user-features-columns", "feature-regularization")},
     "predict --clip": "predictions may all be on the scale", "evaluate --clip": "the same",
@@ -42,6 +43,7 @@ IDLE_BESIDE = {
     # A plan may be the same for other data, and holds no titles and no report.
     *((flag, "--plan") for flag in ("--titles", "--report", "--item-features", "--user-features", "--duplicates", "--min-value",
                                     "--min-user-count", "--min-item-count", "--since", "--until", "--half-life")),
+    ("--method", "--at"), ("--method", "--rolling"),  # time is what they mean
     ("--half-life", "--until"),  # of those left the newest may have the largest value and the smallest
     ("--validation-share", "--min-item-count"),  # of two ratings one is hidden either way
 }
@@ -127,7 +129,8 @@ BASES: dict[str, list[list[str]]] = {
     "evaluate": [[model, "test.csv"] for model in ("als.model", "explicit.model", "knn5.model")] +
                 [["als.model", "test.csv", "--json"]],
     "cross-validate": [["data.csv", "--json", *how] for how in (
-        ["--factors", "4"], ["--factors", "4", "--feedback", "explicit"], ["--algorithm", "popular", "--rolling", "3"],
+        ["--factors", "4"], ["--factors", "4", "--feedback", "explicit", "--regularization", "0.01"],
+        ["--algorithm", "popular", "--rolling", "3"],
         KNN, [*SGD, "--iterations", "5"], BIAS)],
     "predict": [[model, "test.csv"]
                 for model in ("als.model", "explicit.model", "knn5.model", "bias.model")] +

@@ -344,6 +344,13 @@ def test_model_is_swapped_without_a_failed_request(serve, program, cinema, tmp_p
     assert server.get("/v1/model")[1]["model"] == first
 
 
+def test_what_is_no_model_gets_no_store_of_events(program):
+    (program.folder / "ratings.csv").write_text("user,item\n1,2\n")
+    told = program("serve", "ratings.csv", exit_code=1).stderr
+    assert "ratings.csv: no model" in told
+    assert [path.name for path in program.folder.iterdir()] == ["ratings.csv"]
+
+
 def test_a_broken_model_is_refused(serve, cinema, tmp_path):
     whole = (cinema / "model.safetensors").read_bytes()
     (tmp_path / "served").write_bytes(whole)

@@ -3,6 +3,7 @@
 
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
+#include <tbb/task_group.h>
 
 #ifdef LIKEWISE_PLAIN_THREADS
 #include "core/system/plain_threads.h"
@@ -15,7 +16,10 @@ void run_tasks(Offset count, TaskView task) {
 #ifdef LIKEWISE_PLAIN_THREADS
   run_on_plain_threads(count, one);
 #else
-  tbb::parallel_for(Offset{0}, count, one);
+  // A context of its own: where a task of a loop throws, oneTBB stops the loops inside its other
+  // tasks too, and those return as if they were done.
+  tbb::task_group_context own(tbb::task_group_context::isolated);
+  tbb::parallel_for(Offset{0}, count, one, own);
 #endif
 }
 

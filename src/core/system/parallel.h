@@ -20,7 +20,8 @@ struct TaskView {
       : self(&task), call([](const void* it, Offset i) { (*static_cast<const Task*>(it))(i); }) {}
 };
 
-/// Calls task(i) for every i in [0, count), on all threads. Exceptions pass through.
+/// Calls task(i) for every i in [0, count), on all threads. Exceptions pass through; without one
+/// every call was made, also inside a task of a loop that another task's exception ends.
 void run_tasks(Offset count, TaskView task);
 /// Calls task(0) on this thread, which meanwhile takes up no task of another loop.
 void run_isolated(TaskView task);

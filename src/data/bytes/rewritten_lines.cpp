@@ -54,8 +54,9 @@ class RewrittenLines final : public ByteSource {
   }
 
   void rewrite(std::string_view line) {
-    ++number_;
     check_length(line.size());
+    ++number_;
+    check_text(line);
     if (line.ends_with('\r')) line.remove_suffix(1);
     rewrite_(line, number_, out_);
     out_ += '\n';
@@ -67,6 +68,12 @@ class RewrittenLines final : public ByteSource {
                 fmt::format("{}:{}: the line is longer than {} bytes: is this a file of "
                             "interactions?",
                             name_, number_ + 1, max_line_bytes_));
+  }
+
+  void check_text(std::string_view line) const {
+    if (line.find('\0') == std::string_view::npos) return;
+    throw Error(ErrorKind::kBadData,
+                fmt::format("{}:{}: the file is not text (it holds a zero byte)", name_, number_));
   }
 
   ByteSourcePtr raw_;

@@ -14,7 +14,7 @@ namespace likewise {
 using RewriteLine = std::function<void(std::string_view line, Offset number, std::string& out)>;
 
 /// Serves `before` and then every line of `raw` as `rewrite` makes it. A line of more than
-/// `max_line_bytes` is kBadData. `name` is for messages.
+/// `max_line_bytes` or with a zero byte is kBadData. `name` is for messages.
 [[nodiscard]] ByteSourcePtr rewritten_lines(ByteSourcePtr raw, std::string before,
                                             RewriteLine rewrite, std::size_t max_line_bytes,
                                             std::string name);

@@ -231,6 +231,14 @@ TEST(ReadText, RefusesWhatHoldsNothing) {
 
 TEST(ReadText, RefusesWhatIsNotText) {
   EXPECT_THAT(bad_data(std::string("1,2,3\n\0\1\2", 9)), HasSubstr("is not text (byte 7 is zero)"));
+  // Nor where lines are rewritten and bad ones skipped.
+  using namespace std::string_literals;
+  EXPECT_THAT(bad_data("1:\n5,3,2005-09-06\n6,4\0,2005-09-06\n"s,
+                       {.format = Format::kNetflix, .on_bad_row = BadRows::kSkip}),
+              HasSubstr("file.csv:3: the file is not text"));
+  EXPECT_THAT(bad_data("{\"user\": 1, \"item\": 2}\n{\"user\": 1,\0 \"item\": 3}\n"s,
+                       {.on_bad_row = BadRows::kSkip}),
+              HasSubstr("file.csv:2: the file is not text"));
   EXPECT_THAT(bad_data(std::string("\xff\xfe"
                                    "1\0,\0",
                                    6)),

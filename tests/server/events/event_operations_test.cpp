@@ -103,6 +103,32 @@ TEST_P(EventsOfAnyModel, AUserIsToldAndErased) {
   EXPECT_EQ(fault("recommend", R"({"users": ["u105"]})").kind(), FaultKind::kNotFound);
 }
 
+TEST(EventOperations, SimilarUsersAreAsManyAsAskedForWithoutThoseErased) {
+  const likewise::test::TemporaryFolder folder;
+  Live live(open_event_store(folder / "events"));
+  Service service;
+  service.use_events(live);
+  service.serve(likewise::test::served());
+  const auto similar = [&] {
+    const Json lists =
+        answer_of(ask(service, "similar", R"({"users": ["u105"], "n": 4})"))["lists"];
+    Ids users;
+    for (const Json& one : lists[0]["users"]) users.push_back(one["user"]);
+    return users;
+  };
+  const Ids before = similar();
+  ASSERT_EQ(before.size(), 4U);
+  for (const std::size_t gone : {0U, 2U}) {
+    static_cast<void>(
+        answer_of(ask(service, "erase", fmt::format(R"({{"user": "{}"}})", before[gone]))));
+  }
+  const Ids now = similar();
+  ASSERT_EQ(now.size(), 4U);
+  EXPECT_EQ(Ids(now.begin(), now.begin() + 2), (Ids{before[1], before[3]}));
+  EXPECT_THAT(now, Not(Contains(before[0])));
+  EXPECT_THAT(now, Not(Contains(before[2])));
+}
+
 TEST(EventOperations, RefuseWhatIsNoEvent) {
   const likewise::test::TemporaryFolder folder;
   Live live(open_event_store(folder / "events"));

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/system/parallel.h"
+
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "core/lazy.h"
+#include "likewise/control.h"
+
+namespace likewise {
+namespace {
+
+/// Runs `work` in a task while another task of the same loop throws.
+template <class Work>
+void run_beside_a_failure(const Work& work) {
+  std::atomic<bool> begun{false};
+  const auto task = [&](Offset i) {
+    if (i == 1) return begun = true, work();
+    while (!begun) std::this_thread::yield();
+    throw std::runtime_error("the other task");
+  };
+  with_threads(2, [&] { EXPECT_THROW(run_tasks(2, TaskView(task)), std::runtime_error); });
+}
+
+TEST(ParallelLoops, EndsOfOtherTasksDoNotEndALoopWithin) {
+  constexpr Offset kLoops = 20'000;  // the failure comes in one of them
+  std::atomic<Offset> done{0};
+  run_beside_a_failure([&] {
+    for (Offset loop = 0; loop < kLoops; ++loop) {
+      parallel_for(10, 1, [&](Offset) { done.fetch_add(1, std::memory_order_relaxed); });
+    }
+  });
+  EXPECT_EQ(done, 10 * kLoops);
+}
+
+TEST(ParallelLoops, WhatIsMadeOnceIsMadeAsAWhole) {
+  constexpr Offset kValues = 20'000;
+  std::vector<Lazy<Offset>> values(kValues);
+  const auto value = [&](Lazy<Offset>& one) {
+    return one.get([] {
+      std::atomic<Offset> sum{0};
+      parallel_for(10, 1, [&](Offset i) { sum += i; });
+      return std::make_unique<Offset>(sum.load());
+    });
+  };
+  run_beside_a_failure([&] {
+    for (Lazy<Offset>& one : values) (void)value(one);
+  });
+  for (Lazy<Offset>& one : values) ASSERT_EQ(value(one), 45);
+}
+
+}  // namespace
+}  // namespace likewise
