@@ -124,7 +124,8 @@ struct Serve {
     limits.header_time = milliseconds_of(header_time);
     limits.body_time = milliseconds_of(body_time);
     limits.shutdown = milliseconds_of(shutdown);
-    for (const std::string& file : files) (void)model_checksum(file);  // before a store is made beside it
+    for (const std::string& file : files)
+      (void)model_checksum(file);  // before a store is made beside it
     const std::unique_ptr<server::Live> live = open_events();
     server::Service service(limits, split);
     if (live != nullptr) service.use_events(*live, duplicates);

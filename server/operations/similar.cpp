@@ -62,8 +62,7 @@ void write_alike(JsonText& text, const AnswerList& list, bool of_items) {
   question.rows = of_items ? known_rows(model->model().items, ids_of(request["items"]), "item",
                                         "items", unknown_of(request), left_out.items)
                            : users_in(request, service, *model, left_out.users);
-  check_answers(std::ssize(request[of_items ? "items" : "users"]), n,
-                service.limits().answers);
+  check_answers(std::ssize(request[of_items ? "items" : "users"]), n, service.limits().answers);
   JsonText text;
   text.begin_object().key("model").value(model->fingerprint()).key("lists").begin_array();
   model->queries().similar(question, [&](const AnswerList& list) {
