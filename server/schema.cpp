@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "likewise/error.h"
+#include "likewise/suggestion.h"
 #include "server/fault.h"
 
 namespace likewise::server {
@@ -99,7 +100,13 @@ void check_list(const Json& schema, const Json& value, const std::string& name) 
                      : fmt::format("must have {} entries", least->get<std::size_t>()));
   }
   const Json& each = schema["items"];
-  for (const Json& one : value) check(each, one, name);
+  std::size_t at = 0;
+  try {
+    for (; at < value.size(); ++at) check(each, value[at], name);
+  } catch (const Fault&) {
+    check(each, value[at], fmt::format("{}[{}]", name, at));  // names take time: only of a fault
+    throw;
+  }
 }
 
 void check_one_of(const Json& schema, const Json& value, const std::string& name) {
@@ -125,8 +132,12 @@ void check_object(const Json& schema, const Json& value, const std::string& name
   for (const auto& [member, part] : value.items()) {
     const auto known = members->find(member);
     if (known == members->end()) {
+      std::vector<std::string> names;
+      for (const auto& one : members->items()) names.push_back(one.key());
       throw Fault(FaultKind::kInvalidArgument,
-                  fmt::format("there is no parameter '{}' here", printable(member)), member);
+                  fmt::format("there is no parameter '{}' here{}", printable(member),
+                              suggestion(member, names)),
+                  member_name(name, member));
     }
     check(*known, part, member_name(name, member));
   }

@@ -16,8 +16,8 @@
 #include "likewise/evaluation.h"
 #include "likewise/read.h"
 #include "likewise/recommender.h"
+#include "likewise/suggestion.h"
 #include "options/number_checks.h"
-#include "output/nearest.h"
 #include "output/progress.h"
 
 namespace likewise::cli {

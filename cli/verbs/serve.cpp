@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -126,14 +127,14 @@ struct Serve {
     limits.shutdown = milliseconds_of(shutdown);
     for (const std::string& file : files)
       (void)model_checksum(file);  // before a store is made beside it
-    const std::unique_ptr<server::Live> live = open_events();
+    const auto say = [&](const std::string& line) { progress.warn(line); };
+    const std::unique_ptr<server::Live> live = open_events(say);
     server::Service service(limits, split);
     if (live != nullptr) service.use_events(*live, duplicates);
     server::Front front(service, {!address.is_loopback(), hosts});
     read_tokens(front);
     server::AccessLog log(log_path, log_personal, service.metrics());
     const Device device = announced_device(common, progress);
-    const auto say = [&](const std::string& line) { progress.warn(line); };
     std::deque<server::ModelWatch> watches;
     for (std::size_t m = 0; m < files.size(); ++m) {
       watches.emplace_back(
@@ -159,10 +160,12 @@ struct Serve {
   }
 
   /// Null where none are kept.
-  [[nodiscard]] std::unique_ptr<server::Live> open_events() const {
+  [[nodiscard]] std::unique_ptr<server::Live> open_events(
+      const std::function<void(const std::string&)>& say) const {
     if (events == kOff) return nullptr;
     return std::make_unique<server::Live>(
-        server::open_event_store(events.empty() ? files.front() + ".events" : events));
+        server::open_event_store(events.empty() ? files.front() + ".events" : events),
+        server::Live::Options{.say = say});
   }
 
   [[nodiscard]] std::string models_text() const {

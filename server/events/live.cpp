@@ -90,14 +90,26 @@ Live::~Live() {
 }
 
 void Live::note(const std::string& error) const {
-  const std::lock_guard lock(mutex_);
-  figures_.store_up = false;
-  figures_.last_error = error;
+  bool known = false;
+  {
+    const std::lock_guard lock(mutex_);
+    known = !figures_.store_up && !figures_.last_error.empty();
+    figures_.store_up = false;
+    figures_.last_error = error;
+  }
+  if (!known && options_.say) {
+    options_.say(fmt::format("answers do without new events: {}", error));
+  }
 }
 
 void Live::note_up() const {
-  const std::lock_guard lock(mutex_);
-  figures_.store_up = true;
+  bool again = false;
+  {
+    const std::lock_guard lock(mutex_);
+    again = !figures_.store_up && !figures_.last_error.empty();
+    figures_.store_up = true;
+  }
+  if (again && options_.say) options_.say("events are read and stored again");
 }
 
 void Live::serve(std::vector<ModelMark> marks) {
@@ -154,11 +166,11 @@ void Live::appended(const Appended& batch) {
   for (const StoredEvent& event : batch.events) {
     if (event.position > 0) overlay_.add(event);
   }
+  note_up();
   const Offset stored = batch.stored();
   const std::lock_guard lock(mutex_);
   figures_.accepted += stored;
   figures_.repeated += std::ssize(batch.events) - stored;
-  figures_.store_up = true;
   if (stored == 0 || stored < std::ssize(batch.events)) return;
   figures_.newest = std::max(figures_.newest, batch.events.back().position);
   // Without a gap there is nothing of others before it, and nothing to be read again.
@@ -201,9 +213,11 @@ void Live::follow() {
       from = events.back().position;
       for (StoredEvent& event : events) overlay_.add(std::move(event));
     }
-    const std::lock_guard lock(mutex_);
-    followed_ = std::max(followed_, newest);
-    figures_.store_up = true;
+    {
+      const std::lock_guard lock(mutex_);
+      followed_ = std::max(followed_, newest);
+    }
+    note_up();
   } catch (const std::exception& error) {
     note(error.what());
   }

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -72,6 +73,8 @@ class Live {
     Offset most_in_memory = 500'000;
     /// Between looks for the events of other servers.
     std::chrono::milliseconds poll{500};
+    /// Told where the store fails that worked, and where it works again. From any thread.
+    std::function<void(const std::string& line)> say{};
   };
 
   explicit Live(std::unique_ptr<EventStore> store) : Live(std::move(store), Options()) {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
@@ -123,12 +124,24 @@ TEST(PostgresStore, IsWaitedFor) {
   const ModelMark mark{"2026-01-01T00:00:00Z", {}};
   static_cast<void>(open_event_store(url)->append({event("ann", "a")}));
   server->stop();
-  Live live(open_event_store(url), {.poll = 20ms});
+  std::mutex mutex;
+  std::vector<std::string> told;
+  const auto say = [&](const std::string& line) {
+    const std::lock_guard lock(mutex);
+    told.push_back(line);
+  };
+  Live live(open_event_store(url), {.poll = 20ms, .say = say});
   live.serve({mark});
   EXPECT_TRUE(live.since("ann", mark).likes.empty());
   EXPECT_FALSE(live.figures().store_up);
   server->start_again();
   EXPECT_TRUE(comes([&] { return live.since("ann", mark).likes.size() == 1; }));
+  EXPECT_TRUE(comes([&] {
+    const std::lock_guard lock(mutex);
+    return told.size() == 2;
+  }));
+  EXPECT_THAT(told, testing::ElementsAre(testing::HasSubstr("answers do without new events: "),
+                                         "events are read and stored again"));
 }
 
 TEST(PostgresStore, IsRefusedWhereTheProgramHasNone) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "output/nearest.h"
+#include "likewise/suggestion.h"
 
 #include <algorithm>
 #include <numeric>
 
-namespace likewise::cli {
+namespace likewise {
 namespace {
 
 /// Levenshtein's distance: insertions, deletions and replacements, two rows at a time.
@@ -26,9 +26,9 @@ std::string_view without_dashes(std::string_view word) {
   return word.substr(std::min(word.size(), word.find_first_not_of('-')));
 }
 
-}  // namespace
-
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+/// The candidate with the fewest edits from `word`, or "" when none is near enough to be a slip of
+/// the keys.
+std::string nearest_word(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
   word = without_dashes(word);
   std::size_t best_distance = (word.size() + 1) / 3 + 1;
@@ -44,9 +44,11 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   return best;
 }
 
+}  // namespace
+
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates) {
-  const std::string best = nearest(word, candidates);
+  const std::string best = nearest_word(word, candidates);
   return best.empty() ? "" : " (did you mean " + best + "?)";
 }
 
-}  // namespace likewise::cli
+}  // namespace likewise
