@@ -162,6 +162,17 @@ void measure_lists(const std::string& work, const Words& words, const Gpus& gpus
             nullptr);
 }
 
+/// How long each part takes a GPU that has nothing else to do: what is left of the whole is waits,
+/// and the merge of lists.
+void tell_parts(const std::string& work, const KnnSearch& search, Index k, int count) {
+  for (int number = 0; number < count; ++number) {
+    Times part;
+    part.take([&] { (void)search.find_part({number, count}, k, {}); }, [] {});
+    fmt::print(stderr, "{}, part {} of {} alone: {} ms\n", work, number + 1, count,
+               spread(part.one));
+  }
+}
+
 void measure_knn(const std::string& work, const Words& words, const Gpus& gpus) {
   const CsrMatrix ratings = generate(parse_shape(words[1])).by_user.clone();
   TrainingParams all = default_params(words[2] + "-knn", Feedback::kImplicit);
@@ -177,6 +188,7 @@ void measure_knn(const std::string& work, const Words& words, const Gpus& gpus) 
   Times times;
   times.take([&] { of_one = one->find(params.neighbours, {}); },
              [&] { of_all = many->find(params.neighbours, {}); });
+  tell_parts(work, *one, params.neighbours, gpus.count);
   print_row(
       work, gpus, times,
       same_bits(of_one.rows, of_all.rows) && same_bits(of_one.similarities, of_all.similarities),
