@@ -242,7 +242,7 @@ def test_lists_of_items_and_lines_of_counts(tmp_path):
     data = Interactions(tmp_path / "lists.txt", format="adjacency")
     assert data.nnz == 4 and np.asarray(data.users).tolist() == [7, 9] and not data.has_values
     assert data.summary["format"].startswith("adjacency")
-    with pytest.raises(ValueError, match="columns"):
+    with pytest.raises(ValueError, match="leave out user, item, value and time"):
         Interactions(tmp_path / "lists.txt", format="adjacency", user=1, item=2, value=None, time=None)
     with pytest.raises(ValueError, match="format"):
         Interactions(([1], [2]), format="adjacency")
