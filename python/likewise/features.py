@@ -28,7 +28,7 @@ class Features:
     def __bool__(self) -> bool:
         return any(table is not None for table in self.tables[:2])
 
-    def check(self, params: Mapping[str, Any], interactions: Interactions) -> None:
+    def check(self, params: dict[str, Any], interactions: Interactions) -> None:
         """Before a training by these parameters."""
         if self:
             call(_core.require_features, params)
@@ -40,7 +40,7 @@ class Features:
             self.log(call(_core.add_features, model, self.tables, threads))
 
     def log(self, learned: Mapping[str, Any]) -> None:
-        for side, table in zip(("users", "items"), self.tables):
+        for side, table in zip(("users", "items"), self.tables[:2]):
             if table is not None:
                 logger.debug("features of %s: %s; %s", side, table.format, learned[side])
 
