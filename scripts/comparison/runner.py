@@ -72,7 +72,7 @@ class Build:
     def algorithms(self) -> list[str]:
         told = subprocess.run([self.program, "train", "--help"], check=True, text=True,
                               capture_output=True).stdout
-        return re.search(r"--algorithm (\S+)", told)[1].split("|")
+        return re.search(r"^  --algorithm (\S+)$", told, re.MULTILINE)[1].split("|")
 
 
 class Comparison:
