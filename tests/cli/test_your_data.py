@@ -286,8 +286,6 @@ def test_several_files_and_folders(cells, program, refused):
 
 @pytest.mark.parametrize("pack, command", [(bz2.compress, "bunzip2 -k"), (lzma.compress, "unxz -k"),
                                            (lambda text: b"\x04\x22\x4d\x18" + text, "lz4 -d"),
-                                           (lambda text: b"PAR1" + text, "likewise.Interactions"),
-                                           (lambda text: b"ARROW1\0\0" + text, "likewise.Interactions"),
                                            (lambda text: b"PK\x03\x04" + text, "unzip")])
 def test_other_packing_is_refused_with_its_command(refused, pack, command):
     assert command in refused(pack(RATINGS.encode()))
