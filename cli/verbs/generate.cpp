@@ -37,8 +37,9 @@ struct Generate {
 Run add_generate(CLI::App& app) {
   auto verb = std::make_shared<Generate>();
   app.add_option("SHAPE", verb->shape,
-                 "demo, ml-20m, netflix, msd, yahoo, hugewiki, or USERSxITEMSxINTERACTIONS such as "
-                 "100kx5kx2m; :explicit (stars) or :implicit (counts) may follow")
+                 "demo, ml-20m, eachmovie, netflix, msd, yahoo-song, yahoo, hugewiki, or "
+                 "USERSxITEMSxINTERACTIONS such as 100kx5kx2m; :explicit (stars) or :implicit "
+                 "(counts) may follow")
       ->required();
   add_output_option(app, verb->output,
                     "Where to write; .csv, .tsv or .mtx, and .gz or .zst after it")

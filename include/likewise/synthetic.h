@@ -19,9 +19,10 @@ struct SyntheticShape {
   bool demo = false;                        ///< the demo catalogue's interactions, with its own ids
 };
 
-/// "demo", "ml-20m", "netflix", "msd", "yahoo", "hugewiki", or USERSxITEMSxNNZ with k, m, g allowed
-/// for thousands, millions and thousand millions ("100kx2kx5m"). ":explicit" or ":implicit" may
-/// follow; without it the known sets have what they really hold, others stars.
+/// "demo", "ml-20m", "eachmovie", "netflix", "msd", "yahoo-song", "yahoo", "hugewiki", or
+/// USERSxITEMSxNNZ with k, m, g allowed for thousands, millions and thousand millions
+/// ("100kx2kx5m"). ":explicit" or ":implicit" may follow; without it the known sets have what they
+/// really hold, others stars.
 /// Throws Error(kInvalidArgument) listing the names.
 [[nodiscard]] SyntheticShape parse_shape(std::string_view text);
 

@@ -22,8 +22,10 @@ constexpr auto kStars = Feedback::kExplicit;
 constexpr auto kCounts = Feedback::kImplicit;
 constexpr std::array kKnown{
     KnownShape{"ml-20m", {138493, 26744, 20000263, kStars}},
+    KnownShape{"eachmovie", {61265, 1623, 2811983, kStars}},
     KnownShape{"netflix", {480189, 17770, 99072112, kStars}},
     KnownShape{"msd", {1019318, 384546, 48373586, kCounts}},
+    KnownShape{"yahoo-song", {130558, 136736, 49800000, kStars}},
     KnownShape{"yahoo", {1000990, 624961, 252800275, kStars}},
     KnownShape{"hugewiki", {50082603, 39780, 3101144313, kStars}},
 };

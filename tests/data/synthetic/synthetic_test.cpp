@@ -51,6 +51,18 @@ TEST(ParseShape, KnownNames) {
   EXPECT_TRUE(parse_shape("demo").demo);
 }
 
+TEST(ParseShape, EachMovieAndYahooSongs) {
+  const SyntheticShape films = parse_shape("eachmovie");
+  EXPECT_EQ(films.users, 61265);
+  EXPECT_EQ(films.items, 1623);
+  EXPECT_EQ(films.nnz, 2811983);
+  const SyntheticShape songs = parse_shape("yahoo-song:implicit");
+  EXPECT_EQ(songs.users, 130558);
+  EXPECT_EQ(songs.items, 136736);
+  EXPECT_EQ(songs.nnz, 49'800'000);
+  EXPECT_EQ(songs.feedback, Feedback::kImplicit);
+}
+
 TEST(ParseShape, Counts) {
   const SyntheticShape plain = parse_shape("30x20x100");
   EXPECT_EQ(plain.users, 30);
@@ -69,7 +81,7 @@ TEST(ParseShape, WhatCannotBeIsRefusedWithTheNames) {
        {"", "ml-20", "x", "10x20", "10x20x", "10x20x30x40", "10x-2x3", "10x2.5x3", "10xkx3",
         "netflix:stars", "demo:explicit", "10x20x99999999999g", "NETFLIX "}) {
     expect_error([&] { (void)parse_shape(text); }, ErrorKind::kInvalidArgument,
-                 "ml-20m, netflix, msd, yahoo, hugewiki");
+                 "ml-20m, eachmovie, netflix, msd, yahoo-song, yahoo, hugewiki");
   }
   expect_error([] { (void)parse_shape("0x20x1"); }, ErrorKind::kInvalidArgument, "at least 1");
   expect_error([] { (void)parse_shape("20x0x1"); }, ErrorKind::kInvalidArgument, "at least 1");
