@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""M. Gates et al., 2015: docs/papers/gates-2015.md."""
+from .lab import Item, cores
+
+NAME = "Gates et al. 2015, HPC-ALS"
+SHAPES = ("eachmovie", "msd", "netflix", "yahoo-song")
+WIDTHS = (8, 16, 32, 48, 64, 80, 100)
+
+
+def data(lab):
+    for name in lab.usual(SHAPES, SHAPES[:1]):
+        lab.run("bench_generate", lab.shape(name))
+
+
+def tuning(lab):
+    lab.gpu()
+    widths = lab.usual(range(8, 101, 4), (8, 12))
+    lab.run("bench_als_gpu", "speed", "cuda", lab.shape("netflix", "implicit"), ",".join(map(str, widths)), 7, head="speed")
+    lab.run("likewise", "autotune", "--shape", lab.shape("netflix"), "--factors", lab.usual("16:112:16", "16"), "--quiet")
+
+
+def scaling(lab):
+    shape = lab.shape("netflix", "implicit")
+    for count in (1, 2, 4, 8, 16):
+        if lab.listed or count <= cores():
+            lab.command("taskset", "-c", f"0-{count - 1}", lab.program("bench_epochs"), "cpu", shape, "none",
+                        f"als:factors=64:iterations={lab.usual(7, 1)}")
+
+
+def against_factors(lab):
+    shapes = [lab.shape(name, "implicit") for name in lab.usual(("eachmovie", "netflix", "msd"), ("netflix",))]
+    widths = lab.usual(WIDTHS, WIDTHS[:2])
+    for shape in shapes:
+        lab.run("bench_epochs", "cpu", shape, "none", *(f"als:factors={f}:iterations={lab.usual(5, 1)}" for f in widths))
+    lab.gpu()
+    for shape in shapes:
+        lab.run("bench_als_gpu", "speed", "cuda", shape, ",".join(map(str, widths)), 7, head="speed")
+
+
+def libraries(lab):
+    lab.command(lab.peer("implicit", "irspack"), "bench/compare.py", lab.program("likewise"), "--rounds", 3)
+
+
+def spark(lab):
+    lab.command(lab.peer("pyspark", "likewise"), "bench/compare_spark.py", "--rounds", 4, "--mllib-iterations", "1,1,4",
+                "--memory", "6g")
+
+
+def peers(lab):
+    lab.attempt(libraries)
+    lab.attempt(spark)
+
+
+def products(lab):
+    lab.large()
+    lab.run("bench_als", 20000)
+
+
+ITEMS = [
+    Item("Table I and figure 12: data sets and their histograms", data),
+    Item("Figure 11: the pattern of sparsity", None),
+    Item("Figure 13: time against the number of factors, tuned", tuning),
+    Item("Figures 14 and 15: scaling with cores", scaling),
+    Item("Figure 16: CPU and GPU against the number of factors", against_factors),
+    Item("Figure 17: other programs", peers),
+    Item("Rank-1 updates and blocked products", products),
+]

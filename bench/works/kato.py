@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""K. Kato, 2009: docs/papers/kato-2009.md."""
+from .lab import Item
+
+NAME = "Kato 2009"
+SQUARES = (10000, 20000, 40000)
+ROWS = (10000, 20000, 40000, 80000)
+COLUMNS = "32,64,128,256,512,1024"
+LISTS = "1,10,100,1000,2048"
+
+
+def decomposition(lab):
+    training = f"sgd:factors={lab.usual(256, 16)}:order=alternating:biases=off:schedule=constant:iterations={lab.usual(20, 1)}"
+    both = [f"cuda:{','.join(lab.gpus[:2])}"] if len(lab.gpus) > 1 else []
+    for device in [*lab.devices(), *both]:
+        for n in lab.usual(SQUARES, (400,)):
+            lab.run("bench_epochs", device, f"uniform:{n}x0.01", "none", training)
+
+
+def neighbours(lab, metric):
+    rows, columns, k = lab.usual(ROWS, (500,)), lab.usual(256, 16), lab.usual(100, 10)
+    for device in lab.devices():
+        for n in rows:
+            lab.run("bench_top_k", device, 0, n, columns, k, metric)
+    lab.run("bench_ranks_gpu", lab.two_gpus(), *(f"lists:{n}:{columns}:{k}:{metric}" for n in rows))
+
+
+def pipeline(lab):
+    ratings, model, graph = (lab.file(name) for name in ("ratings.csv", "model.safetensors", "graph.csv"))
+    lab.run("likewise", "generate", lab.shape("6040x3706x1m"), "-o", ratings, "--seed", 1, "--quiet")
+    train = ("train", ratings, "-o", model, "--feedback", "explicit", "--factors", lab.usual(64, 8), "--iterations",
+             lab.usual(10, 1), "--biases", "off", "--nonnegative", "on", "--quiet", "--algorithm")
+    similar = ("similar", model, "-n", 20, "--metric", "hellinger", "-o", graph, "--quiet")
+    for algorithm in (("sgd", "--order", "alternating"), ("als",)):
+        lab.time({f"factors of 0 and more by {algorithm[0]}": (*train, *algorithm),
+                  "nearest items": (*similar, "--all-items"), "nearest users": (*similar, "--all-users")})
+
+
+def orders(lab):
+    trainings = (f"sgd:factors={lab.usual(64, 8)}:iterations={lab.usual(20, 1)}:order={order}"
+                 for order in ("serial", "alternating", "blocked", "racing"))
+    lab.run("bench_epochs", "cpu", lab.shape("69878x10677x10m", "explicit"), "rmse", *trainings)
+
+
+def lists(lab):
+    for device, rows in zip(lab.devices(), (10000, 80000)):
+        rows = lab.usual(rows, 2500)
+        lab.run("bench_top_k", device, 0, rows, lab.usual(COLUMNS, "8,16"), 100, "dot")
+        lab.run("bench_top_k", device, 0, rows, lab.usual(256, 8), lab.usual(LISTS, "1,10"), "dot")
+    lab.gpu()
+
+
+ITEMS = [
+    Item("Singular value decomposition", decomposition),
+    Item("Nearest neighbours by the Euclidean distance", neighbours, ("euclidean",)),
+    Item("Nearest neighbours by the Hellinger distance", neighbours, ("hellinger",)),
+    Item("The whole pipeline", pipeline),
+    Item("Funk's order and the split by sides", orders),
+    Item("Order and load of blocks", None),
+    Item("Brute force and an inverted file", None),
+    Item("Many columns, and partial sorting", lists),
+    Item("The toy matrix", None),
+]

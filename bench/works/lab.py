@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an item of bench/papers asks for and runs."""
+import dataclasses
+import importlib.util
+import os
+import pathlib
+import platform
+import re
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DATA = pathlib.Path(os.environ.get("LIKEWISE_DATA", ROOT / "../shared/data"))
+SMALL = "1500x300x20k"
+GIB = 1 << 30
+NOT_YET = "there is no program for it yet"
+
+
+class LeftOut(Exception):
+    """Why an item, or the rest of one, is not made here."""
+
+
+@dataclasses.dataclass
+class Item:
+    """One heading of a page: what makes it, or why nothing does."""
+    title: str
+    make: Callable | None
+    words: tuple = ()
+    reason: str = NOT_YET
+
+
+class Lab:
+    """A trial (`small`) or all of it, on this machine; or only its commands, as for two GPUs and all packages (`listed`)."""
+
+    def __init__(self, built, folder, small=False, peers=None, listed=False):
+        self.small, self.listed, self.peers = small, listed, peers
+        self.folder, self.bin, self.failed = pathlib.Path(folder), built / "bin", False
+        # Tunings of this machine's user are neither used nor changed.
+        self.environment = {**os.environ, "XDG_CACHE_HOME": str(self.folder)}
+        if (built / "lib").is_dir():
+            before = os.environ.get("LD_LIBRARY_PATH")
+            self.environment["LD_LIBRARY_PATH"] = str(built / "lib") + (f":{before}" if before else "")
+        self.gpus = ["0", "1"] if listed else self.find_gpus()
+
+    def find_gpus(self):
+        told = subprocess.run([self.bin / "likewise", "info"], capture_output=True, text=True, env=self.environment,
+                              check=False).stdout
+        return re.findall(r"^ *yes +cuda:(\d+) ", told, re.MULTILINE)
+
+    # What an item may ask for.
+
+    def usual(self, value, small):
+        return small if self.small else value
+
+    def shape(self, name, feedback=""):
+        return self.usual(name, SMALL) + (f":{feedback}" if feedback else "")
+
+    def devices(self):
+        return ["cpu", "cuda"] if self.gpus else ["cpu"]
+
+    def gpu(self):
+        if not self.gpus:
+            raise LeftOut("no GPU")
+
+    def two_gpus(self):
+        """"0,1\""""
+        if len(self.gpus) < 2:
+            raise LeftOut(f"{'one GPU' if self.gpus else 'no GPU'}, and two are compared")
+        return ",".join(self.gpus[:2])
+
+    def large(self):
+        if self.small:
+            raise LeftOut("no part of a trial, as it cannot be made small")
+
+    def memory(self, gib):
+        if not self.listed and memory_of_machine() < gib:
+            raise LeftOut(f"{memory_of_machine():.0f} GiB of memory, and it takes {gib}")
+
+    def peer(self, *packages):
+        """A Python that has them."""
+        if self.listed:
+            return "PYTHON"
+        missing = [name for name in packages if not self.peers or not has_package(self.peers, name)]
+        if missing:
+            raise LeftOut(f"no Python with {', '.join(missing)} (--peers)")
+        return self.peers
+
+    def python(self):
+        """That of scripts/setup, or this one where it has NumPy."""
+        own = ROOT / ".venv/bin/python"
+        if not self.listed and not own.exists() and importlib.util.find_spec("numpy") is None:
+            raise LeftOut("no NumPy: run scripts/setup")
+        return own if self.listed or own.exists() else sys.executable
+
+    def need_data(self, name):
+        if not self.listed and not (DATA / name).exists():
+            raise LeftOut(f"no {name} (LIKEWISE_DATA)")
+
+    def program(self, name):
+        return self.bin / name
+
+    def file(self, name):
+        return self.folder / name
+
+    # What it does.
+
+    def say(self, text=""):
+        print(text, flush=True)
+
+    def attempt(self, work, *words):
+        """Goes on where only this piece cannot be made."""
+        try:
+            work(self, *words)
+        except LeftOut as reason:
+            self.say(f"\nLeft out: {reason}.")
+
+    def run(self, name, *words, head=None):
+        """One of our programs; with `head` this word alone prints the head of its table."""
+        program = self.program(name)
+        self.command(program, *words, before=[program, head] if head else None)
+
+    def command(self, *words, before=None):
+        """Shows it, and what it prints."""
+        words = [str(word) for word in words]
+        self.say(f"\n    {self.shown(words)}")
+        if self.listed:
+            return
+        output = ((self.output(before) if before else "") + self.output(words)).strip("\n")
+        self.say("\n" + (output if "|---" in output else f"```\n{output}\n```" if output else "It is done."))
+
+    def time(self, commands):
+        """Wall seconds of whole commands of the program, in turn, {name: words}."""
+        commands = {name: [str(word) for word in (self.program("likewise"), *words)] for name, words in commands.items()}
+        for words in commands.values():
+            self.say(f"\n    {self.shown(words)}")
+        if self.listed:
+            return
+        seconds = {name: [] for name in commands}
+        for _ in range(self.usual(3, 1)):
+            for name, words in commands.items():
+                begin = time.perf_counter()
+                self.output(words)
+                seconds[name].append(time.perf_counter() - begin)
+        self.say("\n| command | s |\n|---|---:|")
+        for name, some in seconds.items():
+            self.say(f"| {name} | {statistics.median(some):.2f} ({min(some):.2f} - {max(some):.2f}) |")
+
+    def shown(self, words):
+        return shlex.join(words).replace(f"{self.folder}/", "").replace(f"{ROOT}/", "")
+
+    def output(self, words):
+        """Standard output; the time of the whole goes to standard error."""
+        begin = time.perf_counter()
+        done = subprocess.run(words, capture_output=True, text=True, env=self.environment, cwd=ROOT, check=False)
+        print(f"papers: {time.perf_counter() - begin:.1f} s: {shlex.join(map(str, words))}", file=sys.stderr)
+        if done.returncode != 0:
+            self.failed = True
+            self.say(f"\nFailed with {done.returncode}: {(done.stderr.strip().splitlines() or ['it said nothing'])[-1]}")
+        return done.stdout
+
+    def machine(self):
+        """Lines of Markdown: what the figures are of."""
+        processor = re.search(r"^model name\s*: (.*)$", pathlib.Path("/proc/cpuinfo").read_text(errors="replace"), re.MULTILINE)
+        yield (f"* {cores()} cores of {processor[1] if processor else platform.machine()}, "
+               f"{memory_of_machine():.0f} GiB of memory")
+        if not self.gpus or not shutil.which("nvidia-smi"):
+            yield "* no GPU"
+            return
+        told = self.output(["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"])
+        yield from (f"* {line}" for line in told.splitlines())
+
+
+def cores():
+    return len(os.sched_getaffinity(0))
+
+
+def memory_of_machine():
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIB
+
+
+def has_package(python, name):
+    return subprocess.run([python, "-c", f"import {name}"], capture_output=True, check=False).returncode == 0
+
+
+def knn_tables(lab, table, *words):
+    """bench/knn_tables.py, which wants real data."""
+    lab.need_data("ml-100k/u.data")
+    lab.command(lab.python(), "bench/knn_tables.py", lab.program("likewise"), table, *words, "--rounds", lab.usual(3, 1),
+                "--work", lab.file("tables"), *(["--small"] if lab.small else []))

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""W. Tan et al., 2018, and X. Xie et al., 2017: docs/papers/tan-2018.md."""
+from .lab import GIB, Item
+
+NAME = "Tan et al. 2018, cuMF_ALS, and GPU-SGD"
+
+
+def data(lab):
+    for name in lab.usual(("netflix", "yahoo"), ("netflix",)):
+        lab.run("bench_generate", lab.shape(name))
+    lab.memory(64)
+    lab.run("bench_generate", lab.shape("hugewiki"))
+
+
+def machines(lab):
+    lab.say()
+    for line in lab.machine():
+        lab.say(line)
+
+
+def half_step(lab):
+    shape = lab.shape("netflix", "explicit")
+    factors = lab.usual(100, 8)
+    lab.run("bench_epochs", "cpu", shape, "none",
+            *(f"als:factors={factors}:solver={solver}:iterations={lab.usual(3, 1)}" for solver in ("cholesky", "cg", "auto")))
+    lab.gpu()
+    lab.run("bench_als_gpu", "accuracy", "cuda", shape, factors, head="accuracy")
+    lab.run("bench_als_gpu", "stages", "cuda", shape, factors, 10, head="stages")
+
+
+def rates(lab):
+    lab.gpu()
+    lab.run("bench_als_gpu", "speed", "cuda", lab.shape("netflix", "explicit"), lab.usual(100, 8), 7, head="speed")
+
+
+def als(lab, iterations):
+    return f"factors={lab.usual(64, 8)}:regularization=0.07:iterations={lab.usual(iterations, 1)}"
+
+
+def sgd(lab, order):
+    return f"sgd:factors={lab.usual(64, 8)}:iterations={lab.usual(15, 1)}:order={order}"
+
+
+def curves(lab):
+    trainings = [f"als:{als(lab, 8)}", *(sgd(lab, order) for order in ("alternating", "racing", "blocked")),
+                 f"hybrid:{als(lab, 4)}"]
+    for name in lab.usual(("netflix", "yahoo"), ("netflix",)):
+        for device in lab.devices():
+            lab.run("bench_epochs", device, lab.shape(name, "explicit"), "rmse", *trainings)
+    lab.command(lab.peer("libmf", "likewise"), "bench/compare_sgd.py", "--learning-rate", 0.05)
+
+
+def several_gpus(lab):
+    both = lab.two_gpus()
+    lab.run("bench_als_gpu", "ranks", both, lab.shape("netflix", "explicit"), lab.usual("64,100", "8"), head="ranks")
+    lab.run("bench_ranks_gpu", both, f"sgd:{lab.shape('netflix')}:alternating:{lab.usual(128, 16)}")
+    for name in lab.usual(("netflix", "yahoo"), ("netflix",)):
+        lab.run("bench_epochs", f"cuda:{both}", lab.shape(name, "explicit"), "rmse", f"als:{als(lab, 8)}",
+                sgd(lab, "alternating"))
+
+
+def stages(lab, device, *words):
+    lab.run("bench_als_gpu", "stages", device, lab.shape("hugewiki", "explicit"), lab.usual(100, 8), *words, head="stages")
+
+
+def large(lab):
+    lab.gpu()
+    lab.memory(lab.usual(128, 1))
+    stages(lab, "cuda", 10)
+    for gib in (40, 20):
+        stages(lab, "cuda", 2, gib * GIB)
+    stages(lab, f"cuda:{lab.two_gpus()}", 10)
+
+
+def implicit(lab):
+    shape = lab.shape("netflix", "implicit")
+    lab.run("bench_epochs", "cpu", shape, "none", f"als:factors={lab.usual(100, 8)}:iterations={lab.usual(5, 1)}")
+    lab.gpu()
+    lab.run("bench_als_gpu", "speed", "cuda", shape, lab.usual(100, 8), 7, head="speed")
+
+
+ITEMS = [
+    Item("Table II: data sets", data),
+    Item("Table III: machines", machines),
+    Item("Figures 3, 4 and 5: a half-step and its solver", half_step),
+    Item("Figure 7: operations and bytes a second", rates),
+    Item("The roofline", None),
+    Item("Table IV, figures 6 and 8: RMSE against seconds", curves),
+    Item("Several GPUs", several_gpus),
+    Item("Hugewiki, and data larger than the GPU's memory", large),
+    Item("Implicit feedback", implicit),
+    Item("CCD++, NOMAD and BIDMach", None, reason="other programs, left behind; the page says why"),
+]
