@@ -43,10 +43,13 @@ IDLE_BESIDE = {
     # A plan may be the same for other data, and holds no titles and no report.
     *((flag, "--plan") for flag in ("--titles", "--report", "--item-features", "--user-features", "--duplicates", "--min-value",
                                     "--min-user-count", "--min-item-count", "--since", "--until", "--half-life")),
+    ("--columns", "--plan"),  # as many rows and users, in another order
     ("--method", "--at"), ("--method", "--rolling"),  # time is what they mean
     ("--half-life", "--until"),  # of those left the newest may have the largest value and the smallest
     ("--validation-share", "--min-item-count"),  # of two ratings one is hidden either way
 }
+# Beside it every option may be idle: a single metric of few lists takes few values.
+COARSE = "--metrics"
 # Verbs and options that run until a signal: tests/cli/test_serve.py and tests/page have them.
 ENDLESS = {"serve", "mcp", "demo --serve"}
 ODD = ["-1", "18446744073709551616", "nan", "inf", "-inf", "", " 1", "1x", "1e999", "1 ", "0x1p3"]

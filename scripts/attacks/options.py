@@ -11,7 +11,7 @@ from typing import Any
 from .helptext import Option, options_of, verbs_of
 from .lab import Attack, Case, Lab
 from modelfile import ModelFile
-from .option_values import (BASES, ENDLESS, HARMLESS, IDLE_BESIDE, INPUTS, KNN, NEVER, NEVER_WHOLE, ODD,
+from .option_values import (BASES, COARSE, ENDLESS, HARMLESS, IDLE_BESIDE, INPUTS, KNN, NEVER, NEVER_WHOLE, ODD,
                             VALUES)
 
 
@@ -108,7 +108,7 @@ class Options(Attack):
                 continue
             rest = [other for other in options if other != option]
             beside = {*base, *(other.flag for other in rest)}
-            if any((option.flag, flag) in IDLE_BESIDE for flag in beside):
+            if COARSE in beside or any((option.flag, flag) in IDLE_BESIDE for flag in beside):
                 continue
             if "--resume" in base and any(other.flag == "--tolerance" for other in rest):
                 continue  # what is resumed is over
