@@ -5,18 +5,9 @@ if(NOT LIKEWISE_ARROW)
   return()
 endif()
 
-# Stops where Arrow was demanded, goes on without the plug-in where it was not.
-macro(likewise_no_arrow reason)
-  if(NOT LIKEWISE_ARROW STREQUAL AUTO)
-    message(FATAL_ERROR "LIKEWISE_ARROW=${LIKEWISE_ARROW}: ${reason}")
-  endif()
-  message(STATUS "No Arrow plug-in: ${reason}")
-  return()
-endmacro()
-
 # The build that scripts/wheel packs keeps the plug-in; no wheel holds it.
 if(SKBUILD AND NOT LIKEWISE_BUNDLE AND LIKEWISE_ARROW STREQUAL AUTO)
-  likewise_no_arrow("the Python package reads Parquet and Arrow files through pyarrow")
+  likewise_no_plugin(Arrow "the Python package reads Parquet and Arrow files through pyarrow")
 endif()
 
 set(arrow_folder)  # of libraries that the loader does not find by itself
@@ -35,7 +26,7 @@ else()
     endif()
   endforeach()
   if(NOT told)
-    likewise_no_arrow("there is neither Arrow's C++ library nor pyarrow in .venv (scripts/setup, \
+    likewise_no_plugin(Arrow "there is neither Arrow's C++ library nor pyarrow in .venv (scripts/setup, \
 pip install pyarrow)")
   endif()
   list(POP_FRONT told arrow_version arrow_include)
@@ -44,7 +35,7 @@ pip install pyarrow)")
     list(TRANSFORM told APPEND /lib${library}.so.[0-9]* OUTPUT_VARIABLE places)
     file(GLOB files ${places})
     if(NOT files)
-      likewise_no_arrow("there is no lib${library} in ${told}, where pyarrow should have it")
+      likewise_no_plugin(Arrow "there is no lib${library} in ${told}, where pyarrow should have it")
     endif()
     list(GET files 0 file)
     get_filename_component(arrow_folder ${file} DIRECTORY)
@@ -55,7 +46,7 @@ pip install pyarrow)")
   endforeach()
 endif()
 if(arrow_version VERSION_LESS 24)
-  likewise_no_arrow("Arrow ${arrow_version} is too old; 24 is the first with these interfaces")
+  likewise_no_plugin(Arrow "Arrow ${arrow_version} is too old; 24 is the first with these interfaces")
 endif()
 
 # A library of another architecture, or of a compiler with other strings, cannot be linked.
@@ -68,7 +59,7 @@ check_cxx_source_compiles("#include <arrow/io/file.h>
 unset(CMAKE_REQUIRED_LIBRARIES)
 unset(CMAKE_REQUIRED_FLAGS)
 if(NOT LIKEWISE_ARROW_LINKS)
-  likewise_no_arrow("Arrow ${arrow_version} does not work with ${CMAKE_CXX_COMPILER}; the log in \
+  likewise_no_plugin(Arrow "Arrow ${arrow_version} does not work with ${CMAKE_CXX_COMPILER}; the log in \
 ${CMAKE_BINARY_DIR}/CMakeFiles says why")
 endif()
 message(STATUS "Arrow plug-in with Arrow ${arrow_version}")

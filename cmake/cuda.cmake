@@ -5,19 +5,10 @@ if(NOT LIKEWISE_CUDA)
   return()
 endif()
 
-# Stops where CUDA was demanded, goes on without the plug-in where it was not.
-macro(likewise_no_cuda reason)
-  if(NOT LIKEWISE_CUDA STREQUAL AUTO)
-    message(FATAL_ERROR "LIKEWISE_CUDA=${LIKEWISE_CUDA}: ${reason}")
-  endif()
-  message(STATUS "No CUDA plug-in: ${reason}")
-  return()
-endmacro()
-
 find_program(LIKEWISE_NVCC NAMES ${CMAKE_CUDA_COMPILER} $ENV{CUDACXX} nvcc
   PATHS /usr/local/cuda/bin DOC "The CUDA compiler")
 if(NOT LIKEWISE_NVCC)
-  likewise_no_cuda("there is no nvcc on the path or in /usr/local/cuda/bin; install the CUDA \
+  likewise_no_plugin(CUDA "there is no nvcc on the path or in /usr/local/cuda/bin; install the CUDA \
 toolkit, or let CUDACXX name its nvcc")
 endif()
 
@@ -27,12 +18,12 @@ set(ENV{CUDAHOSTCXX} ${CMAKE_CXX_COMPILER})
 include(CheckLanguage)
 check_language(CUDA)
 if(NOT CMAKE_CUDA_COMPILER)
-  likewise_no_cuda("${LIKEWISE_NVCC} does not work with ${CMAKE_CXX_COMPILER}; the log in \
+  likewise_no_plugin(CUDA "${LIKEWISE_NVCC} does not work with ${CMAKE_CXX_COMPILER}; the log in \
 ${CMAKE_BINARY_DIR}/CMakeFiles says why")
 endif()
 enable_language(CUDA)
 if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.0)
-  likewise_no_cuda("CUDA ${CMAKE_CUDA_COMPILER_VERSION} is too old; 12.0 is the first with C++20")
+  likewise_no_plugin(CUDA "CUDA ${CMAKE_CUDA_COMPILER_VERSION} is too old; 12.0 is the first with C++20")
 endif()
 if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)  # not known to CMake before 3.26
@@ -53,7 +44,7 @@ endif()
 # pip compiles the plug-in where it can be used, or on request; scripts/wheel takes what the build has.
 if(SKBUILD AND NOT LIKEWISE_BUNDLE AND LIKEWISE_CUDA STREQUAL AUTO AND NOT LIKEWISE_GPUS
    AND LIKEWISE_CUDA_ARCHITECTURES STREQUAL native)
-  likewise_no_cuda("this machine has no GPU; to have it for others: \
+  likewise_no_plugin(CUDA "this machine has no GPU; to have it for others: \
 pip install . -C cmake.define.LIKEWISE_CUDA=ON -C cmake.define.LIKEWISE_CUDA_ARCHITECTURES=all")
 endif()
 set(architectures ${LIKEWISE_CUDA_ARCHITECTURES})

@@ -11,3 +11,14 @@ function(likewise_plugin target)
     LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/plugin.map
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
 endfunction()
+
+# likewise_no_plugin(NAME REASON): stops where the plug-in was demanded, else ends the including file: goes on
+# without the plug-in.
+macro(likewise_no_plugin name reason)
+  string(TOUPPER LIKEWISE_${name} likewise_demand)
+  if(NOT "${${likewise_demand}}" STREQUAL AUTO)
+    message(FATAL_ERROR "${likewise_demand}=${${likewise_demand}}: ${reason}")
+  endif()
+  message(STATUS "No ${name} plug-in: ${reason}")
+  return()
+endmacro()

@@ -22,12 +22,25 @@ using testing::HasSubstr;
 using testing::Not;
 using Ids = std::vector<std::string>;
 
-class EventsOfAnyModel : public testing::TestWithParam<const char*> {
+/// A service of a model, with events.
+class ServiceWithEvents {
  protected:
-  EventsOfAnyModel() : live_(open_event_store(folder_ / "events")) {
+  explicit ServiceWithEvents(const char* algorithm = "als")
+      : live_(open_event_store(folder_ / "events")) {
     service_.use_events(live_);
-    service_.serve(likewise::test::served(GetParam()));
+    service_.serve(likewise::test::served(algorithm));
   }
+
+  likewise::test::TemporaryFolder folder_;
+  Live live_;
+  Service service_;
+};
+
+class EventsOfOneModel : public testing::Test, protected ServiceWithEvents {};
+
+class EventsOfAnyModel : public testing::TestWithParam<const char*>, protected ServiceWithEvents {
+ protected:
+  EventsOfAnyModel() : ServiceWithEvents(GetParam()) {}
 
   [[nodiscard]] Json answer(const char* operation, const std::string& request) const {
     return answer_of(ask(service_, operation, request));
@@ -42,10 +55,6 @@ class EventsOfAnyModel : public testing::TestWithParam<const char*> {
     for (const Json& item : lists[0]["items"]) items.push_back(item["item"]);
     return items;
   }
-
-  likewise::test::TemporaryFolder folder_;
-  Live live_;
-  Service service_;
 };
 
 INSTANTIATE_TEST_SUITE_P(, EventsOfAnyModel,
@@ -103,15 +112,10 @@ TEST_P(EventsOfAnyModel, AUserIsToldAndErased) {
   EXPECT_EQ(fault("recommend", R"({"users": ["u105"]})").kind(), FaultKind::kNotFound);
 }
 
-TEST(EventOperations, SimilarUsersAreAsManyAsAskedForWithoutThoseErased) {
-  const likewise::test::TemporaryFolder folder;
-  Live live(open_event_store(folder / "events"));
-  Service service;
-  service.use_events(live);
-  service.serve(likewise::test::served());
+TEST_F(EventsOfOneModel, SimilarUsersAreAsManyAsAskedForWithoutThoseErased) {
   const auto similar = [&] {
     const Json lists =
-        answer_of(ask(service, "similar", R"({"users": ["u105"], "n": 4})"))["lists"];
+        answer_of(ask(service_, "similar", R"({"users": ["u105"], "n": 4})"))["lists"];
     Ids users;
     for (const Json& one : lists[0]["users"]) users.push_back(one["user"]);
     return users;
@@ -120,7 +124,7 @@ TEST(EventOperations, SimilarUsersAreAsManyAsAskedForWithoutThoseErased) {
   ASSERT_EQ(before.size(), 4U);
   for (const std::size_t gone : {0U, 2U}) {
     static_cast<void>(
-        answer_of(ask(service, "erase", fmt::format(R"({{"user": "{}"}})", before[gone]))));
+        answer_of(ask(service_, "erase", fmt::format(R"({{"user": "{}"}})", before[gone]))));
   }
   const Ids now = similar();
   ASSERT_EQ(now.size(), 4U);
@@ -129,14 +133,9 @@ TEST(EventOperations, SimilarUsersAreAsManyAsAskedForWithoutThoseErased) {
   EXPECT_THAT(now, Not(Contains(before[2])));
 }
 
-TEST(EventOperations, RefuseWhatIsNoEvent) {
-  const likewise::test::TemporaryFolder folder;
-  Live live(open_event_store(folder / "events"));
-  Service service;
-  service.use_events(live);
-  service.serve(likewise::test::served());
+TEST_F(EventsOfOneModel, RefuseWhatIsNoEvent) {
   const auto refused = [&](const std::string& request) {
-    const Fault fault = fault_of(ask(service, "events", request));
+    const Fault fault = fault_of(ask(service_, "events", request));
     EXPECT_EQ(fault.kind(), FaultKind::kInvalidArgument) << fault.what();
     return fault.parameter() + ": " + fault.what();
   };
@@ -148,7 +147,7 @@ TEST(EventOperations, RefuseWhatIsNoEvent) {
               HasSubstr("events[1]: user is empty"));
   EXPECT_THAT(refused(R"({"events": [{"user": "a", "item": "b"}], "item": "b"})"),
               HasSubstr("nothing"));
-  EXPECT_EQ(live.store().count(), 0);
+  EXPECT_EQ(live_.store().count(), 0);
 }
 
 TEST(EventOperations, SeveralRequestsAreStoredTogetherAndAnsweredAlone) {
