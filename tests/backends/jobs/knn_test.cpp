@@ -139,6 +139,23 @@ TEST_P(KnnOnDevice, EqualTheReferenceOnFewRows) {
   check_lists(awkward(23, 50, 9.0, false, 7).view(), 30);
 }
 
+/// Rows so much longer than the others that a GPU compares them in parts.
+TEST_P(KnnOnDevice, EqualTheReferenceWhereFewRowsAreLong) {
+  std::vector<Entry> entries;
+  for (Index row = 0; row < 40; ++row) {
+    for (Index column = row % 3; column < 9000; column += row + 1) {
+      entries.push_back({row, column, static_cast<float>(1 + (column + row) % 5)});
+    }
+  }
+  const CsrMatrix matrix = make_csr(40, 9000, entries);
+  for (const Feedback feedback : {Feedback::kImplicit, Feedback::kExplicit}) {
+    if (!exists(feedback, GetParam())) continue;
+    const KnnParams params = params_of(feedback, Side::kUsers, GetParam(), 7, 1);
+    expect_same(train_knn(matrix.view(), params, device()).neighbours,
+                train_knn(matrix.view(), params, open_device("reference")).neighbours);
+  }
+}
+
 /// A correlation about baselines needs two common entries, whatever the shrinkage.
 TEST_P(KnnOnDevice, OneCommonEntryIsNoCorrelation) {
   if (GetParam() != Similarity::kPearsonBaseline) GTEST_SKIP() << "divides by N - 1 alone";

@@ -26,6 +26,9 @@ namespace {
 /// Between two looks at whether to stop: entries of rows compared, bytes of lists or scores.
 constexpr Offset kEntriesAtATime = Offset{1} << 25;
 constexpr Offset kBytesAtATime = Offset{1} << 28;
+/// Bytes of the sums of queries that come in parts, and entries of a part at least.
+constexpr Offset kPartBytes = Offset{1} << 26;
+constexpr Offset kLeastPart = 1024;
 
 /// Statistics of some rows, on the GPU.
 struct RowStatsOnGpu {
@@ -300,6 +303,33 @@ class CudaKnnSearch final : public GpuSearch {
     return end - done;
   }
 
+  [[nodiscard]] Index row_of(const RankSteps& ranks, Index place) const {
+    return order_[static_cast<std::size_t>(ranks.first + place * ranks.step)];
+  }
+
+  /// The longest queries of a batch in parts: those that would take a block more than half of its
+  /// share of all, which the others would wait for.
+  [[nodiscard]] std::vector<QueryPart> long_parts(const RankSteps& ranks, Index done, Index count,
+                                                  int blocks) const {
+    if (!in_float_) return {};
+    Offset entries = 0;
+    for (Index q = 0; q < count; ++q) entries += rows_.weights.row_size(row_of(ranks, done + q));
+    const Offset piece = std::max(kLeastPart, entries / blocks / 4);
+    const Offset sums = Offset{sums_of(formula_.sums)} * rows_.weights.rows * Offset{sizeof(float)};
+    std::vector<QueryPart> parts;
+    for (Index q = 0; q < std::min<Offset>(count, kPartBytes / sums); ++q) {
+      const Index row = row_of(ranks, done + q);
+      const Offset size = rows_.weights.row_size(row);
+      if (size <= 2 * piece) break;  // all others are as short
+      const auto number = static_cast<Index>((size + piece - 1) / piece);
+      const Offset begin = rows_.weights.offsets[row];
+      for (Index p = 0; p < number; ++p) {
+        parts.push_back({q, number, begin + size * p / number, begin + size * (p + 1) / number});
+      }
+    }
+    return parts;
+  }
+
   void find_all(SearchTask& task, const RankSteps& ranks, Array<Candidate>& lists,
                 Array<Index>& found, const RunControl& control, const Stream& stream) const {
     const Index count = ranks.count;
@@ -323,6 +353,17 @@ class CudaKnnSearch final : public GpuSearch {
       control.check();
       task.first = ranks.first + done * ranks.step;
       task.count = batch_size(ranks, done, task.k);
+      const std::vector<QueryPart> parts = long_parts(ranks, done, task.count, blocks);
+      task.part_count = static_cast<Index>(parts.size());
+      task.shared = parts.empty() ? 0 : parts.back().query + 1;
+      const DeviceArray<QueryPart> parts_there = to_device(parts, stream);
+      DeviceArray<float> part_sums(Offset{task.shared} * task.plan.sums * task.rows);
+      DeviceArray<unsigned int> arrived(task.shared);
+      fill_zero(part_sums.data(), part_sums.size(), stream);
+      fill_zero(arrived.data(), arrived.size(), stream);
+      task.parts = parts_there.data();
+      task.part_sums = part_sums.data();
+      task.arrived = arrived.data();
       fill_zero(next.data(), 1, stream);
       search_rows(task, blocks, stream);
       copy_to_host(lists.data() + Offset{done} * task.k, batch_lists.data(),
@@ -386,7 +427,7 @@ Offset gpu_search_bytes(const SimilarityProblem& problem) {
       plan_tiles(weights.rows, sums_of(problem.formula().sums), 8, search_shared_memory());
   constexpr Offset kEntry = sizeof(SlotEntry);
   constexpr Offset kRow = 4 * sizeof(double) + 2 * sizeof(Index) + sizeof(Offset);
-  constexpr Offset kScratch = Offset{1} << 20;  // of sums over the segments
+  constexpr Offset kScratch = kPartBytes + (Offset{1} << 20);  // of sums over the segments
   return 2 * kEntry * weights.nnz() + kRow * (Offset{weights.rows} + 1) +
          Offset{sizeof(Offset)} * (Offset{plan.tiles} * weights.cols + 1) +
          Offset{sizeof(double)} * std::ssize(problem.formula().logarithms) + kScratch;

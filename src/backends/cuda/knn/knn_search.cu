@@ -158,61 +158,156 @@ class Walk {
   float weight_ = 0.0F;
 };
 
+/// What a block draws: a query, or a part of one.
+struct Drawn {
+  Index query;
+  Index parts;  ///< 0: the whole
+  Offset begin;
+  Offset end;
+};
+
+[[nodiscard]] __device__ __forceinline__ Index row_of(const SearchTask& task, Index query) {
+  const Index place = task.first + query * task.step;
+  return task.order == nullptr ? place : task.order[place];
+}
+
+/// False where nothing is left.
+[[nodiscard]] __device__ __forceinline__ bool draw(const SearchTask& task, Index number,
+                                                   Drawn& drawn) {
+  if (number < task.part_count) {
+    const QueryPart part = task.parts[number];
+    drawn = {part.query, part.parts, part.begin, part.end};
+    return true;
+  }
+  const Index query = number - task.part_count + task.shared;
+  if (query >= task.count) return false;
+  const Index row = row_of(task, query);
+  drawn = {query, 0, task.offsets[row], task.offsets[row + 1]};
+  return true;
+}
+
+/// The row that slot `slot` of this round's warp `warp` stands for.
+[[nodiscard]] __device__ __forceinline__ Index row_at(const SearchTask& task, int round, int warp,
+                                                      int slot) {
+  return slot * task.plan.tiles + round * kTileWarps + warp;
+}
+
+/// Calls visit(warp, slot, y, valid) for all sums of a round. Whole turns: all threads together.
+template <class Visit>
+__device__ __forceinline__ void for_slots(const SearchTask& task, int round, const Visit& visit) {
+  const int slots = task.plan.slots;
+  for (int turn = 0; turn * kThreads < kTileWarps * slots; ++turn) {
+    const int warp = static_cast<int>(threadIdx.x) % kTileWarps;
+    const int slot = (turn * kThreads + static_cast<int>(threadIdx.x)) / kTileWarps;
+    const Index y = row_at(task, round, warp, slot);
+    visit(warp, slot, y, slot < slots && y < task.rows);
+  }
+}
+
+/// Adds a part's sums of a round to those of its query, and clears them.
+template <int kSums, class T>
+__device__ __forceinline__ void add_part(const SearchTask& task, int round, Index query, T* sums) {
+  for_slots(task, round, [&](int warp, int slot, Index y, bool valid) {
+    if (!valid) return;
+    T* const at = sums + warp * task.plan.pitch + slot;
+    float* const to = task.part_sums + Offset{query} * kSums * task.rows + y;
+#pragma unroll
+    for (int i = 0; i < kSums; ++i) {
+      const T sum = at[i * task.plan.slots];
+      if (sum == T{0}) continue;
+      atomicAdd(to + Offset{i} * task.rows, static_cast<float>(sum));
+      at[i * task.plan.slots] = T{0};
+    }
+  });
+}
+
+/// The sums of a query whose parts were all added.
+template <int kSums>
+[[nodiscard]] __device__ __forceinline__ PairSums sums_of_parts(const SearchTask& task, Index query,
+                                                                Index y) {
+  float s[kSums];
+  const float* const from = task.part_sums + Offset{query} * kSums * task.rows + y;
+#pragma unroll
+  for (int i = 0; i < kSums; ++i) s[i] = __ldcg(from + Offset{i} * task.rows);
+  return take_sums<kSums>(s, 1);
+}
+
 /// A block takes one query at a time, a warp 1/16 of the rows that it is compared with; their sums
 /// lie in shared memory (plan_tiles), one warp's apart from the others', so that nothing is added
 /// atomically. Then all threads turn sums into similarities, and those above the worst of a full
 /// list become candidates. Fast because the sums never leave the multiprocessor, and the entries of
-/// a column are read in order by the warps that need them.
+/// a column are read in order by the warps that need them. A query that would take a block longer
+/// than all others take comes in parts: their sums meet in the GPU's memory, and the block that
+/// adds the last part goes on from there.
 template <int kSums, class T>
 __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
     search_kernel(const __grid_constant__ SearchTask task) {
   extern __shared__ std::uint64_t shared[];
   __shared__ BestKeys best;
-  __shared__ unsigned int drawn;
+  __shared__ unsigned int number;
+  __shared__ bool last;
   const bool in_shared = task.key_capacity <= kSharedKeys;
   std::uint64_t* const keys =
       in_shared ? shared : task.spare_keys + Offset{blockIdx.x} * task.key_capacity;
   T* const sums = reinterpret_cast<T*>(shared + kSharedKeys);
   const int pitch = task.plan.pitch;
-  const int slots = task.plan.slots;
   for (int i = threadIdx.x; i < kTileWarps * pitch; i += kThreads) sums[i] = T{0};
 
   while (true) {
     if (threadIdx.x == 0) {
-      drawn = atomicAdd(task.next, 1U);
+      number = atomicAdd(task.next, 1U);
       best = {0, 0};
     }
     __syncthreads();
-    const auto query = static_cast<Index>(drawn);
-    if (query >= task.count) return;
+    Drawn drawn;
+    if (!draw(task, static_cast<Index>(number), drawn)) return;
+    const Index query = drawn.query;
+    const Index row = row_of(task, query);
     const Index place = task.first + query * task.step;
-    const Index row = task.order == nullptr ? place : task.order[place];
     const RowStats x{task.norms[place], task.counts[place], task.noises[place]};
-    for (int round = 0; round < task.plan.rounds; ++round) {
-      Walk<kSums, T>(task, round, sums + (threadIdx.x / 32) * pitch)
-          .run(task.offsets[row], task.offsets[row + 1]);
-      __syncthreads();
-      // Whole turns: all threads offer together.
-      for (int turn = 0; turn * kThreads < kTileWarps * slots; ++turn) {
-        const int warp = static_cast<int>(threadIdx.x) % kTileWarps;
-        const int slot = (turn * kThreads + static_cast<int>(threadIdx.x)) / kTileWarps;
-        const Index y = slot * task.plan.tiles + round * kTileWarps + warp;
+    const auto offer = [&](int round, const auto& sums_at) {
+      for_slots(task, round, [&](int warp, int slot, Index y, bool valid) {
         float score = 0.0F;
-        if (slot < slots && y < task.rows) {
-          const PairSums s = take_sums<kSums>(sums + warp * pitch + slot, slots);
+        if (valid) {
+          const PairSums s = sums_at(warp, slot, y);
           if (s.n != 0.0) score = pair_similarity(task.formula, x, GpuRow{task.stats, y}, s);
           if (task.scores != nullptr) {
             task.scores[Offset{query} * task.rows + task.stats.row[y]] = score;
           }
         }
-        if (task.scores != nullptr) continue;
+        if (task.scores != nullptr) return;
         const bool other = score != 0.0F && task.stats.row[y] != row;
         offer_keys<kThreads>(best, keys, task.key_capacity, task.k,
                              other ? key_of(score, task.by_rank ? y : task.stats.row[y]) : 0);
+      });
+    };
+    for (int round = 0; round < task.plan.rounds; ++round) {
+      Walk<kSums, T>(task, round, sums + (threadIdx.x / 32) * pitch).run(drawn.begin, drawn.end);
+      __syncthreads();
+      if (drawn.parts > 0) {
+        add_part<kSums>(task, round, query, sums);
+      } else {
+        offer(round, [&](int warp, int slot, Index) {
+          return take_sums<kSums>(sums + warp * pitch + slot, task.plan.slots);
+        });
       }
       __syncthreads();
     }
     if (task.scores != nullptr) continue;
+    if (drawn.parts > 0) {
+      __threadfence();
+      __syncthreads();
+      if (threadIdx.x == 0) {
+        last = atomicAdd(task.arrived + query, 1U) + 1 == static_cast<unsigned int>(drawn.parts);
+      }
+      __syncthreads();
+      if (!last) continue;
+      __threadfence();
+      for (int round = 0; round < task.plan.rounds; ++round) {
+        offer(round, [&](int, int, Index y) { return sums_of_parts<kSums>(task, query, y); });
+      }
+      __syncthreads();
+    }
     prune_keys<kThreads>(best, keys, task.k);
     const int found = best.count;
     for (int i = threadIdx.x; i < found; i += kThreads) {
@@ -262,7 +357,8 @@ int search_blocks(const TilePlan& plan) {
 }
 
 void search_rows(const SearchTask& task, int blocks, cudaStream_t stream) {
-  kernel_of(task.plan)<<<std::min(blocks, task.count), kThreads,
+  const Index work = task.part_count + task.count - task.shared;
+  kernel_of(task.plan)<<<std::min(blocks, work), kThreads,
                          static_cast<std::size_t>(task.plan.shared_bytes()), stream>>>(task);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }

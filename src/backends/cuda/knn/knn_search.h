@@ -20,6 +20,14 @@ struct GpuRowStats {
   const Index* row = nullptr;  ///< the row's own number
 };
 
+/// Some entries of a query that several blocks share.
+struct QueryPart {
+  Index query = 0;   ///< counts from the task's first
+  Index parts = 0;   ///< of this query
+  Offset begin = 0;  ///< entries [begin, end) of the queries' matrix
+  Offset end = 0;
+};
+
 /// Queries first, first + step, ..., `count` of a list, against all rows.
 struct SearchTask {
   // The queries. Their statistics are beside the list.
@@ -43,7 +51,15 @@ struct SearchTask {
   PairNumbers formula;  ///< with its table on the GPU
   GpuRowStats stats;
 
-  unsigned int* next = nullptr;  ///< 0 at the start: blocks draw their queries from it
+  unsigned int* next = nullptr;  ///< 0 at the start: blocks draw their work from it
+
+  // The first `shared` queries come in parts, which blocks draw first. For lists, where sums in
+  // float32 are exact, so that their order does not matter.
+  Index shared = 0;
+  Index part_count = 0;
+  const QueryPart* parts = nullptr;
+  float* part_sums = nullptr;       ///< 0 at the start: plan.sums arrays of `rows` for each query
+  unsigned int* arrived = nullptr;  ///< 0 at the start: parts of each query that were added
 
   // Either lists of the k best, k >= 1: `found` and `lists` (k each) from the first query on ...
   Index k = 0;
