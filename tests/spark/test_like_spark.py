@@ -2,6 +2,7 @@
 """The same programs with Spark's class and ours: what comes out has the same types, and about the same numbers."""
 import os
 import pathlib
+import subprocess
 import sys
 import types
 
@@ -403,6 +404,34 @@ def test_ids_are_coded_as_they_come(monkeypatch):
                                     ).to_batches(), ("user", "plays"))
     with pytest.raises(ValueError, match="there are no ratings"):
         coded.CodedRatings(rows.slice(0, 0).to_batches(), ("user", "item"))
+
+
+def test_numbers_of_columns():
+    numbers = np.array([3, 1, 2], dtype=np.int32)
+    column = chunks.column_of(numbers)
+    assert chunks.numbers_of(column).tolist() == [3, 1, 2] and chunks.numbers_of(column.slice(1)).tolist() == [1, 2]
+    assert chunks.numbers_of(column.slice(3)).tolist() == []
+    assert chunks.numbers_of(pa.array([None, 0.5, None], pa.float32()), gaps=-1).tolist() == [-1, 0.5, -1]
+    assert chunks.numbers_of(pa.array([1.5, 0.5]), gaps=np.nan).tolist() == [1.5, 0.5]
+
+
+def test_workers_do_without_pandas():
+    """A new Python does what workers do with rows; others of this session may have loaded pandas."""
+    script = """
+import subprocess
+import sys
+import numpy as np, pyarrow as pa
+from likewise.spark import chunks, coded, ranks, recommend, single_task, tables
+users, items = (chunks.column_of(np.array(ids, dtype=np.int32)) for ids in ([5, 3, 5], [7, 7, 8]))
+batch = pa.RecordBatch.from_arrays([users, items, chunks.column_of(np.ones(3, dtype=np.float32))], names=["user", "item", "v"])
+rows = coded.CodedRatings([batch], ("user", "item"))
+assert [column.tolist() for column in next(rows.take())] == [[1, 0, 1], [0, 0, 1], [1, 1, 1]]
+assert ranks._numbers(batch)[0].tolist() == [5, 3, 5]
+assert tables.features_of(chunks.lists_of(np.ones((2, 3), dtype=np.float32)), 3)[:, :3].tolist() == [[1] * 3] * 2
+assert recommend._places(users, items.slice(0, 1)).tolist() == [1, 1, 1]
+assert "pandas" not in sys.modules, "pandas"
+"""
+    subprocess.run([sys.executable, "-B", "-c", script], check=True)
 
 
 def test_blocks_hold_rows(monkeypatch):

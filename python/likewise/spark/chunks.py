@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from likewise.spark.workers import shared_workers
 
@@ -66,10 +67,26 @@ def read(values: Iterable[Any], schema: dict[str, str]) -> Iterator[pa.RecordBat
         yield pa.ipc.read_record_batch(pa.py_buffer(value), fields)
 
 
+#: Types of numbers, as NumPy has them.
+_NUMBERS = {"f4": pa.float32(), "f8": pa.float64(), "i1": pa.int8(), "i4": pa.int32(), "i8": pa.int64(), "u8": pa.uint64()}
+
+
 def column_of(numbers: npt.NDArray[Any]) -> pa.Array:
-    """An array over the memory of numbers. (pa.array() would load pandas, if only to see that they are none of its own.)"""
-    kind = {"f4": pa.float32(), "i4": pa.int32(), "i8": pa.int64(), "i1": pa.int8()}[numbers.dtype.str[1:]]
+    """An array over the memory of numbers. (pa.array() loads pandas, some 40 MB in each worker, to see whether they are its.)"""
+    kind = _NUMBERS[numbers.dtype.str[1:]]
     return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(np.ascontiguousarray(numbers))])
+
+
+def numbers_of(column: pa.Array, gaps: float | None = None) -> npt.NDArray[Any]:
+    """The other way round (to_numpy() loads pandas, too); `gaps` stands for nulls, where there may be some."""
+    kind = next(np.dtype(name) for name, arrow in _NUMBERS.items() if arrow == column.type)
+    if gaps is not None and column.null_count:
+        filled = np.full(len(column), gaps, dtype=kind)
+        filled[numbers_of(pc.indices_nonzero(column.is_valid()))] = numbers_of(column.drop_null())
+        return filled
+    if not len(column):
+        return np.empty(0, dtype=kind)
+    return np.frombuffer(column.buffers()[1], dtype=kind, count=len(column), offset=column.offset * kind.itemsize)
 
 
 def lists_of(table: npt.NDArray[np.float32]) -> pa.Array:

@@ -10,6 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from likewise.spark import chunks
+
 #: Rows that are coded together: an eighth of those before them, so that neither the groups nor the rows of one are many.
 LEAST_GROUP_ROWS = 1 << 17
 MOST_GROUP_ROWS = 1 << 20
@@ -54,7 +56,7 @@ class CodedRatings:
             values = self._values.pop()
             if values.null_count:
                 raise ValueError("a rating has no value (null)")
-            yield self._codes[0].pop(), self._codes[1].pop(), values.to_numpy()
+            yield self._codes[0].pop(), self._codes[1].pop(), chunks.numbers_of(values)
 
     def _code(self, held: list[pa.RecordBatch]) -> None:
         group = pa.Table.from_batches(held).combine_chunks()
@@ -70,7 +72,7 @@ class CodedRatings:
         ids = whole.chunk(0).dictionary
         order = pc.sort_indices(ids)
         places = np.empty(len(ids), dtype=np.int32)
-        places[order.to_numpy()] = np.arange(len(ids), dtype=np.int32)
+        places[chunks.numbers_of(order)] = np.arange(len(ids), dtype=np.int32)
         for at, chunk in enumerate(whole.chunks):
-            codes[at] = places[chunk.indices.to_numpy()]
+            codes[at] = places[chunks.numbers_of(chunk.indices)]
         return ids.take(order)

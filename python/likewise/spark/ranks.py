@@ -254,5 +254,5 @@ def _numbers(batch: pa.RecordBatch) -> tuple[Any, Any, Any]:
     """Users, items and values over their own memory, which has no gaps."""
     if batch.column(2).null_count:
         raise ValueError("a rating has no value (null)")
-    users, items, values = (column.to_numpy(zero_copy_only=False) for column in batch.columns)
+    users, items, values = (chunks.numbers_of(column) for column in batch.columns)
     return users, items, values

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from likewise.spark.chunks import column_of
+from likewise.spark.chunks import column_of, numbers_of
 from likewise.spark.tables import Table, features_of, open_table
 
 
@@ -75,7 +75,7 @@ def _excluded(batch: pa.RecordBatch, search: Search, ids: pa.Array) -> Any:
     places: list[Any] = []
     if batch.num_columns > 2:
         seen = batch.column(2)
-        lengths = np.diff(seen.offsets.to_numpy())
+        lengths = np.diff(numbers_of(seen.offsets))
         rows.append(np.repeat(np.arange(len(seen)), lengths))
         places.append(_places(seen.flatten(), ids))
     if not search.itself:
@@ -93,7 +93,7 @@ def _excluded(batch: pa.RecordBatch, search: Search, ids: pa.Array) -> Any:
 def _places(wanted: pa.Array, ids: pa.Array) -> Any:
     """Places among the ids; their number for one that is not there."""
     found = pc.index_in(wanted.cast(ids.type), value_set=ids)
-    return pc.fill_null(found, len(ids)).to_numpy(zero_copy_only=False).astype(np.int64)
+    return numbers_of(found, gaps=len(ids)).astype(np.int64)
 
 
 def _lists(queries: pa.Array, found: Any, scores: Any, counts: Any, search: Search, ids: pa.Array) -> pa.RecordBatch:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import SparkFiles
 
 from likewise.spark import chunks
@@ -76,10 +77,12 @@ def predicted(name: str, users: Any, items: Any) -> Any:
 
 def _places(ids: Any, column: Any) -> Any:
     """Numbers of ids; -1 for what the model has not, and for none."""
-    there = column.is_valid().to_numpy(zero_copy_only=False)
+    there = chunks.numbers_of(pc.indices_nonzero(column.is_valid()))
     places = np.full(len(column), -1, dtype=np.int32)
-    if there.any():
-        places[there] = ids.find(column.drop_null().to_numpy(zero_copy_only=False))
+    if len(there):
+        known = column.drop_null()
+        is_usual = pa.types.is_int32(known.type) or pa.types.is_int64(known.type)
+        places[there] = ids.find(chunks.numbers_of(known) if is_usual else known.to_pylist())
     return places
 
 
@@ -91,7 +94,7 @@ def answer(batches: Iterable[pa.RecordBatch], *, name: str, side: str, count: in
     for batch in batches:
         if every:
             rows = np.concatenate([np.arange(first, len(sides[side]), every, dtype=np.int32)
-                                   for first in batch.column(0).to_numpy()])
+                                   for first in chunks.numbers_of(batch.column(0))])
         else:
             rows = _places(sides[side], batch.column(0))
             rows = rows[rows >= 0]

@@ -67,12 +67,12 @@ def share_table(factors: DataFrame, rank: int) -> Table:
         # Sorted here and not by Spark, whose shuffle would take longer than all the rest.
         ids = pa.chunked_array(found) if found else pa.chunked_array([], pa.int32())
         count = len(ids)
-        order = pc.sort_indices(ids).to_numpy()
+        order = chunks.numbers_of(pc.sort_indices(ids))
         _write_sorted(os.path.join(folder, "rows"), os.path.join(folder, name + ".factors"), order, padded(rank))
         with pa.OSFile(os.path.join(folder, name + ".ids"), "wb") as sink:
             with pa.ipc.new_file(sink, pa.schema([("id", ids.type)])) as writer:
                 for first in range(0, count, SORTED_AT_ONCE):
-                    some = ids.take(pa.array(order[first:first + SORTED_AT_ONCE])).combine_chunks()
+                    some = ids.take(chunks.column_of(order[first:first + SORTED_AT_ONCE])).combine_chunks()
                     writer.write_batch(pa.RecordBatch.from_arrays([some], names=["id"]))
         for ending in (".factors", ".ids"):
             context.addFile(os.path.join(folder, name + ending))
@@ -101,10 +101,10 @@ def rows_of(factors: DataFrame, rank: int) -> Iterator[tuple[pa.Array, Any]]:
 
 def features_of(column: Any, rank: int) -> Any:
     """A list column as float32 rows, padded with zeros. ValueError where a row has another length."""
-    lengths = np.diff(column.offsets.to_numpy())
+    lengths = np.diff(chunks.numbers_of(column.offsets))
     if column.null_count or (lengths != rank).any():
         raise ValueError(f"features are lists of {rank} numbers; a row has {lengths[lengths != rank][:1].tolist() or 'none'}")
-    values = np.asarray(column.flatten().to_numpy(zero_copy_only=False), dtype=np.float32)
+    values = chunks.numbers_of(column.flatten(), gaps=math.nan)
     rows = np.zeros((len(column), padded(rank)), dtype=np.float32)
     rows[:, :rank] = values.reshape(len(column), rank)
     return rows
