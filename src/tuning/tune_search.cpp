@@ -218,7 +218,7 @@ std::optional<TrainingParams> TuneSearch::affordable(const std::string& name,
   const auto seconds = [&](const TrainingParams& params) {
     return core_seconds(by_user, params) / thread_count();
   };
-  if (seconds(usual) <= share) return usual;
+  if (seconds(usual) <= share || !is_taken(*cheaper)) return usual;
   const std::string why = fmt::format(
       "{}: a training on {} items would take about {:.2g} s, more than a fair share of the "
       "budget, {:.2g} s",
@@ -267,6 +267,15 @@ TuneResult TuneSearch::run() try {
 
 const Device& TuneSearch::device_of(std::string_view algorithm) const {
   return devices_.find(algorithm)->second;
+}
+
+bool TuneSearch::is_taken(const TrainingParams& params) const {
+  try {
+    (void)device_for(params);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 Device TuneSearch::device_for(const TrainingParams& params) const {

@@ -69,6 +69,8 @@ class TuneSearch {
 
   void choose_measured_users();
   [[nodiscard]] Device device_for(const TrainingParams& params) const;
+  /// Whether that device has the job and takes the parameters.
+  [[nodiscard]] bool is_taken(const TrainingParams& params) const;
   /// The defaults for the data, where a training by them takes no more than a fair share of a
   /// budget of time; else by a form that does, or nothing where there is none; result_.notes says
   /// so.

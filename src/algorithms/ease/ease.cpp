@@ -104,6 +104,10 @@ class Ease final : public AlgorithmOf<EaseParams> {
     return local;
   }
   [[nodiscard]] std::optional<Job> training_job() const override { return Job::kEase; }
+  /// Plans for an empty matrix.
+  void require_taken(const Device& device) const override {
+    (void)job<EaseJob>(device).plan({0, 0, 0, is_dense() ? 0 : params().candidates});
+  }
   [[nodiscard]] MemoryPlan memory(const Device& device, const CsrView& by_user) const override {
     return job<EaseJob>(device).plan(shape_of(by_user, params()));
   }

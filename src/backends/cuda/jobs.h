@@ -59,4 +59,11 @@ namespace likewise {
                                                                  const GpuInfo& gpu,
                                                                  const KnnModel& model);
 
+/// What dense weights take of a GPU now.
+[[nodiscard]] MemoryPlan plan_cuda_ease(const GpuUse& use, const EaseShape& shape);
+
+/// Dense weights on one GPU: as EaseJob::dense_weights.
+[[nodiscard]] Matrix cuda_ease_weights(const GpuUse& use, const CsrView& by_user,
+                                       const EaseSystem& system, const RunControl& control);
+
 }  // namespace likewise

@@ -12,6 +12,7 @@
 #include "backends/cuda/device/gpus.h"
 #include "backends/cuda/distributed/nccl_library.h"
 #include "backends/cuda/jobs.h"
+#include "backends/cuda/linalg/cublas.h"
 #include "backends/cuda/sgd/ranked_sgd.h"
 #include "likewise/version.h"
 
@@ -34,6 +35,7 @@ constexpr CudaSgd kSgd{plan_cuda_sgd, make_cuda_sgd_solver, cuda::sgd_traffic};
 constexpr CudaBpr kBpr{plan_cuda_bpr, make_cuda_bpr_solver};
 constexpr CudaTopK kTopK{make_cuda_scorer};
 constexpr CudaPredictions kPredictions{make_cuda_predictions, make_cuda_predictions};
+constexpr CudaEase kEase{cuda::cublas_problem, plan_cuda_ease, cuda_ease_weights};
 constexpr CudaPlugin kPlugin{kPluginInterface,
                              kVersion,
                              kPluginCompiler,
@@ -46,7 +48,8 @@ constexpr CudaPlugin kPlugin{kPluginInterface,
                              &kSgd,
                              &kBpr,
                              &kTopK,
-                             &kPredictions};
+                             &kPredictions,
+                             &kEase};
 
 }  // namespace
 }  // namespace likewise

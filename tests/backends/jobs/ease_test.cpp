@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// EASE on awkward matrices: the reference against a general inverse in double precision, the CPU
-/// against the reference.
+/// and GPUs against the reference.
 #include "backends/jobs/ease.h"
 
 #include <algorithm>
@@ -9,12 +9,16 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "backends/cpu/jobs.h"
+#include "backends/jobs/device_jobs.h"
 #include "backends/reference/jobs.h"
 #include "core/linalg/dense_inverse.h"
+#include "tests/backends/device_test.h"
 #include "tests/csr_entries.h"
+#include "tests/errors.h"
 #include "tests/support.h"
 
 namespace likewise::ease_test {
@@ -140,6 +144,18 @@ void expect_near(const Matrix& b, const Dense& expected, double tolerance) {
   }
 }
 
+/// As a share of the largest number.
+[[nodiscard]] double worst_error(const Matrix& b, const Dense& expected) {
+  double worst = 0.0;
+  for (Index i = 0; i < b.rows(); ++i) {
+    for (Index j = 0; j < b.cols(); ++j) {
+      const double x = expected[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
+      worst = std::max(worst, std::abs(double{b.row(i)[j]} - x));
+    }
+  }
+  return worst / largest(expected);
+}
+
 [[nodiscard]] Dense to_dense(const KnnLists& lists) {
   const auto n = static_cast<std::size_t>(lists.size());
   Dense b(n, std::vector<double>(n));
@@ -199,21 +215,86 @@ TEST(Ease, ReferenceIsTheFormula) {
   }
 }
 
-TEST(Ease, CpuEqualsTheReference) {
-  const auto reference = make_reference_ease();
-  const auto cpu = make_cpu_ease();
+/// With up to three blocks of the CPU's sweeps.
+[[nodiscard]] std::vector<CsrMatrix> larger_matrices() {
   std::vector<CsrMatrix> all = matrices();
   all.push_back(awkward(300, 256, 12.0, 4));
   all.push_back(awkward(500, 257, 12.0, 5));
   all.push_back(awkward(700, 545, 20.0, 6));
-  for (const CsrMatrix& m : all) {
+  return all;
+}
+
+/// Dense weights on a device, of one of the systems.
+class EaseOnDevice : public test::DeviceTest<int> {
+ protected:
+  [[nodiscard]] static Matrix weights(const CsrMatrix& m) {
+    return job<EaseJob>(device()).dense_weights(m.view(), kSystems[GetParam()], {});
+  }
+};
+
+TEST_P(EaseOnDevice, EqualsTheReference) {
+  const auto reference = make_reference_ease();
+  for (const CsrMatrix& m : larger_matrices()) {
+    SCOPED_TRACE(testing::Message() << m.rows << " x " << m.cols);
+    // 2^-24 times the condition numbers of these systems, up to some thousands.
+    expect_near(weights(m), to_dense(reference->dense_weights(m.view(), kSystems[GetParam()], {})),
+                kTolerance);
+  }
+}
+
+TEST_P(EaseOnDevice, RunsAreTheSameToTheBit) {
+  const CsrMatrix m = awkward(900, 1100, 25.0, 8);
+  const Matrix one = weights(m);
+  const Matrix other = weights(m);
+  for (Index i = 0; i < m.cols; ++i) {
+    ASSERT_TRUE(std::ranges::equal(one.row_span(i), other.row_span(i))) << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cpu, EaseOnDevice, testing::Range(0, 5));
+INSTANTIATE_TEST_SUITE_P(Cuda, EaseOnDevice, testing::Range(0, 5));
+
+class EaseOnGpu : public EaseOnDevice {};
+
+/// Three blocks of the GPU's sweeps, of which the last has 112 rows.
+TEST_P(EaseOnGpu, EqualsTheCpuOnMoreItems) {
+  const CsrMatrix m = awkward(5000, 2150, 40.0, 9);
+  const Matrix found = weights(m);
+  const Dense expected =
+      to_dense(make_cpu_ease()->dense_weights(m.view(), kSystems[GetParam()], {}));
+  RecordProperty("worst", std::to_string(worst_error(found, expected)));
+  expect_near(found, expected, kTolerance);
+}
+
+TEST_P(EaseOnGpu, SingularSystemsAndCandidatesAreRefusedByASentence) {
+  const CsrMatrix twins =
+      make_csr(3, 4, std::vector<Entry>{{0, 0, 1}, {0, 1, 1}, {0, 2, 1}, {1, 1, 1}, {1, 2, 1}});
+  for (const double regularization : {0.0, 1e-9}) {
+    EXPECT_THAT(test::error_of(ErrorKind::kNumerical,
+                               [&] {
+                                 const EaseSystem system{.regularization = regularization};
+                                 (void)job<EaseJob>(device()).dense_weights(twins.view(), system,
+                                                                            {});
+                               }),
+                testing::HasSubstr("use a larger regularization"));
+  }
+  EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument,
+                             [&] {
+                               (void)job<EaseJob>(device()).plan({9, 9, 9, 4});
+                             }),
+              testing::HasSubstr("take the cpu"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, EaseOnGpu, testing::Values(1, 2));
+
+TEST(Ease, LocalWeightsEqualTheReference) {
+  const auto reference = make_reference_ease();
+  const auto cpu = make_cpu_ease();
+  for (const CsrMatrix& m : larger_matrices()) {
+    if (m.cols < 5) continue;
     for (const EaseSystem& system : kSystems) {
       SCOPED_TRACE(testing::Message()
                    << m.rows << " x " << m.cols << ", user exponent " << system.user_exponent);
-      // 2^-24 times the condition numbers of these systems, up to some thousands.
-      expect_near(cpu->dense_weights(m.view(), system, {}),
-                  to_dense(reference->dense_weights(m.view(), system, {})), kTolerance);
-      if (m.cols < 5) continue;
       for (const Index count : {0, 1, 4, 17}) {
         const KnnLists candidates = some_candidates(m.cols, count, 3);
         const Dense expected = to_dense(reference->local_weights(m.view(), system, candidates, {}));

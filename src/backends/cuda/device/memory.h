@@ -20,6 +20,17 @@ class Stream {
   ~Stream() {
     if (stream_ != nullptr) cudaStreamDestroy(stream_);
   }
+  /// One whose kernels start before those of others that wait.
+  [[nodiscard]] static Stream first_in_line() {
+    int last = 0;
+    int first = 0;
+    LIKEWISE_CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&last, &first));
+    Stream stream;
+    LIKEWISE_CUDA_CHECK(cudaStreamDestroy(std::exchange(stream.stream_, nullptr)));
+    LIKEWISE_CUDA_CHECK(
+        cudaStreamCreateWithPriority(&stream.stream_, cudaStreamNonBlocking, first));
+    return stream;
+  }
   Stream(Stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
   Stream& operator=(Stream&& other) noexcept {
     std::swap(stream_, other.stream_);

@@ -39,7 +39,7 @@ constexpr double kShortTile = 45;       ///< of 16 interactions by 16 columns in
 constexpr double kHeldTile = 49;        ///< of such a tile of a held row, all steps
 constexpr double kVectors = 5;          ///< of a step's vectors: 16 columns of each warp
 
-constexpr double kSharedRate = 128;   ///< bytes of shared memory a clock
+constexpr double kSharedBytes = 128;  ///< bytes of shared memory a clock
 constexpr double kBlockBytes = 1024;  ///< of shared memory that a block costs beside its own
 constexpr int kWarpsOfProducts = 24;  ///< that registers leave room for
 
@@ -114,7 +114,7 @@ class GpuCosts {
   const double products = std::max(each * (each + 1), side > 1 ? tile * each : 0.0);
   const double reads = side * each + (warps - side) * (each + std::min(tile / 2, each));
   const double sum = kProducts * warps * products * 128 / machine.tensor_rate() +
-                     kReads * reads * kStrip * machine.number_bytes() / kSharedRate;
+                     kReads * reads * kStrip * machine.number_bytes() / kSharedBytes;
   const double stage = (side > 1 ? 64 : 32) * machine.number_bytes() / 2;
   const double by_registers = side == 1   ? (large_tiles ? 8 : 12)
                               : side == 2 ? (large_tiles ? 2 : 3)
@@ -126,7 +126,7 @@ class GpuCosts {
                       : side == 2 ? (large_tiles ? kLargeStep : kLongStep)
                                   : kLongestStep;
   const double solve =
-      work.exact ? f * f * f / 6 / kSharedRate + f * 200 / blocks : kSteps * step / blocks;
+      work.exact ? f * f * f / 6 / kSharedBytes + f * 200 / blocks : kSteps * step / blocks;
   const double pieces = std::ceil(interactions / tuning.piece);
   const double piece_bytes = pieces > 1 ? 2 * pieces * warps * 32 * 80 * sizeof(float) : 0.0;
   return interactions * sum + solve + piece_bytes / machine.memory_rate();
@@ -150,7 +150,7 @@ class GpuCosts {
   const double tiles = std::ceil(interactions / 16) * f / 16;
   const double latency = kShortStep + (warps - 1) * kShortBarriers + tiles / warps * kShortTile;
   return kSteps *
-         (2 * interactions * 2 * f / kSharedRate + latency / blocks + warps * kVectors * f / 16);
+         (2 * interactions * 2 * f / kSharedBytes + latency / blocks + warps * kVectors * f / 16);
 }
 
 /// Of a row that is solved matrix-free, its factor rows in registers.

@@ -8,8 +8,10 @@
 #include <fmt/ranges.h>
 
 #include "algorithms/finite.h"
+#include "backends/cpu/jobs.h"
 #include "backends/cuda/host/auto_training.h"
 #include "backends/cuda/host/cuda_tuner.h"
+#include "backends/cuda/host/gpu_or_cpu.h"
 #include "backends/cuda/host/load_plugin.h"
 #include "backends/cuda/host/several_gpus.h"
 #include "backends/cuda/host/top_k_plan.h"
@@ -217,6 +219,43 @@ class CudaPredictionJob final : public PredictionJob {
   GpuInfo gpu_;
 };
 
+class CudaEaseJob final : public EaseJob {
+ public:
+  CudaEaseJob(const CudaEase& ease, int device, Offset memory)
+      : ease_(ease), name_(name_of(device)), use_{{device}, {}, memory} {}
+  [[nodiscard]] MemoryPlan plan(const EaseShape& shape) const override {
+    require_dense(shape.candidates == 0);
+    const std::string problem = ease_.problem();
+    if (!problem.empty()) throw Error(ErrorKind::kDevice, problem);
+    MemoryPlan plan = ease_.plan(use_, shape);
+    check_memory_plan(fmt::format("training on {}, {}", name_, plan.placement),
+                      static_cast<double>(plan.machine));
+    return plan;
+  }
+  [[nodiscard]] Matrix dense_weights(const CsrView& by_user, const EaseSystem& system,
+                                     const RunControl& control) const override {
+    return ease_.dense_weights(use_, by_user, system, control);
+  }
+  [[nodiscard]] KnnLists local_weights(const CsrView& /*by_user*/, const EaseSystem& /*system*/,
+                                       const KnnLists& /*candidates*/,
+                                       const RunControl& /*control*/) const override {
+    require_dense(false);
+    return {};
+  }
+
+ private:
+  static void require_dense(bool is_dense) {
+    if (is_dense) return;
+    throw Error(ErrorKind::kInvalidArgument,
+                mentions("a GPU learns weights of all pairs of items, {form dense}; for {form "
+                         "local} take the cpu"));
+  }
+
+  const CudaEase& ease_;
+  std::string name_;
+  GpuUse use_;
+};
+
 }  // namespace
 
 std::shared_ptr<const AlsJob> make_cuda_als_job(const CudaPlugin& plugin, const FoundGpus& found,
@@ -261,6 +300,10 @@ namespace {
   if (plugin.predictions != nullptr) {
     std::get<Offer<PredictionJob>>(table) = {std::make_shared<CudaPredictionJob>(
         *plugin.predictions, device, gpu, options.device_memory)};
+  }
+  if (plugin.ease != nullptr) {
+    std::get<Offer<EaseJob>>(table) = {
+        std::make_shared<CudaEaseJob>(*plugin.ease, device, options.device_memory)};
   }
   return make_device(
       name_of(device), [text = describe(gpu)] { return text; }, std::move(table));
@@ -394,6 +437,15 @@ template <class TrainingJob, class On>
           train_together_rule(count), name_of(devices)};
 }
 
+/// The job of the GPU, or of the processor where that will do.
+template <class TrainingJob>
+void also_on_cpu(Device::Jobs& jobs, std::shared_ptr<const TrainingJob> cpu) {
+  Offer<TrainingJob>& offer = std::get<Offer<TrainingJob>>(jobs.table);
+  if (offer.job == nullptr) return;
+  offer = {make_gpu_or_cpu(GpuAndCpu<TrainingJob>{offer.job, std::move(cpu)}), kGpuOrCpuRule,
+           fmt::format("{} or cpu", jobs.name)};
+}
+
 /// For `cuda` without a number: the first that can be used; why not, where none can.
 [[nodiscard]] int first_usable(std::string_view device, const Machine& machine) {
   const std::vector<int> usable = machine.usable();
@@ -423,19 +475,19 @@ Device open_cuda_to_train(bool gains, const DeviceOptions& options) {
   std::vector<int> alike = machine.usable();
   std::erase_if(alike,
                 [&](int device) { return !same_kind(machine.gpu(first), machine.gpu(device)); });
-  const Device one = machine.open(first, options);
-  if (alike.size() == 1) return one;
-  Device::Jobs jobs = one.jobs();
-  if (machine.plugin.neighbours != nullptr) {
+  Device::Jobs jobs = machine.open(first, options).jobs();
+  also_on_cpu<EaseJob>(jobs, make_cpu_ease());
+  const bool several = alike.size() > 1;
+  if (several && machine.plugin.neighbours != nullptr) {
     std::get<Offer<KnnJob>>(jobs.table) = auto_neighbours(machine, alike, options);
   }
-  if (machine.plugin.als != nullptr && gains) {
+  if (several && machine.plugin.als != nullptr && gains) {
     std::get<Offer<AlsJob>>(jobs.table) =
         auto_training<AlsJob>(machine, alike, [&](const std::vector<int>& some) {
           return make_cuda_als_job(machine.plugin, machine.found, some, options.device_memory);
         });
   }
-  if (machine.plugin.sgd != nullptr && gains) {
+  if (several && machine.plugin.sgd != nullptr && gains) {
     std::get<Offer<SgdJob>>(jobs.table) =
         auto_training<SgdJob>(machine, alike, [&](const std::vector<int>& some) {
           return make_cuda_sgd_job(machine.plugin, some, options.device_memory);

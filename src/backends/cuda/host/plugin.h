@@ -12,6 +12,7 @@
 #include "backends/cuda/host/als_tuning.h"
 #include "backends/jobs/als.h"
 #include "backends/jobs/bpr.h"
+#include "backends/jobs/ease.h"
 #include "backends/jobs/knn.h"
 #include "backends/jobs/predictions.h"
 #include "backends/jobs/sgd.h"
@@ -21,7 +22,7 @@
 namespace likewise {
 
 /// Goes up with every change of this file and of the types that cross.
-inline constexpr std::int32_t kPluginInterface = 15;
+inline constexpr std::int32_t kPluginInterface = 16;
 
 /// What says how fast a GPU is.
 struct GpuSpecs {
@@ -133,6 +134,18 @@ struct CudaPredictions {
                                          const KnnModel& model);
 };
 
+/// The job `ease`, of dense weights, on one usable GPU.
+struct CudaEase {
+  /// Why it cannot be done, and what to do; empty where it can. Not asked before it is needed: the
+  /// answer takes a fraction of a second.
+  std::string (*problem)();
+  /// As EaseJob::plan, without candidates.
+  MemoryPlan (*plan)(const GpuUse& use, const EaseShape& shape);
+  /// As EaseJob::dense_weights.
+  Matrix (*dense_weights)(const GpuUse& use, const CsrView& by_user, const EaseSystem& system,
+                          const RunControl& control);
+};
+
 struct CudaPlugin {
   // Plain numbers and text, readable whatever built the plug-in. These lines stay as they are.
   std::int32_t interface_number;
@@ -154,6 +167,7 @@ struct CudaPlugin {
   const CudaBpr* bpr;
   const CudaTopK* top_k;
   const CudaPredictions* predictions;
+  const CudaEase* ease;
 };
 
 }  // namespace likewise

@@ -34,7 +34,7 @@ Device make_ranked_device(std::string name, std::function<std::string()> descrip
                       training.sgd,
                       {nullptr, training.one_alone, {}},
                       share<PredictionJob, RankedPredictionJob>(ranks),
-                      {nullptr, "this version does it on the CPU only", {}},
+                      {nullptr, training.one_alone, {}},
                       {nullptr, "this version does it on the CPU only", {}}});
 }
 

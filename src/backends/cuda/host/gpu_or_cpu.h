@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Training at once by `auto`: on the GPU where that does it and is worth its start, else on the
+/// processor. Which of them is known when the data are, not when a device is opened.
+#pragma once
+
+#include <memory>
+
+#include "backends/jobs/ease.h"
+
+namespace likewise {
+
+template <class TrainingJob>
+struct GpuAndCpu {
+  std::shared_ptr<const TrainingJob> gpu;
+  std::shared_ptr<const TrainingJob> cpu;
+};
+
+/// What `auto` says of them.
+inline constexpr const char* kGpuOrCpuRule =
+    "the GPU where that saves a second and has the memory, else the processor";
+
+/// Whether a training of so many seconds by one core is worth the start of a GPU.
+[[nodiscard]] bool gpu_pays(double core_seconds);
+
+/// Training remarks who does it.
+[[nodiscard]] std::shared_ptr<const EaseJob> make_gpu_or_cpu(GpuAndCpu<EaseJob> jobs);
+
+}  // namespace likewise

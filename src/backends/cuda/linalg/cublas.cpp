@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/linalg/cublas.h"
+
+#include <dlfcn.h>
+#include <filesystem>
+#include <system_error>
+#include <type_traits>
+
+#include <fmt/format.h>
+
+#include "core/system/own_folder.h"
+#include "likewise/error.h"
+
+namespace likewise::cuda {
+namespace {
+
+constexpr int kCudaMajor = CUDART_VERSION / 1000;
+
+// Of cublas_api.h.
+constexpr int kTransposed = 1;
+constexpr int kPlain = 0;
+constexpr int kFactorsOnGpu = 1;
+constexpr int kNoReducedSums = 16;
+constexpr int kFloatSums = 68;
+constexpr int kUsualAlgorithm = -1;
+
+[[noreturn]] void refuse(const std::string& file, const char* reason) {
+  throw Error(ErrorKind::kDevice,
+              fmt::format("a GPU needs cuBLAS for this job, and {} cannot be loaded: {}. Install "
+                          "cuBLAS for CUDA {} (NVIDIA's package libcublas; of pip nvidia-cublas, "
+                          "with the folder of its library in LD_LIBRARY_PATH), or take the cpu",
+                          file, reason == nullptr ? "no reason given" : reason, kCudaMajor));
+}
+
+/// Packages that bring cuBLAS have it next to the plug-in; else it is the system's.
+[[nodiscard]] std::string library_file() {
+  const std::string name = fmt::format("libcublas.so.{}", kCudaMajor);
+  const std::filesystem::path beside = own_folder() / name;
+  std::error_code unreadable;
+  return std::filesystem::exists(beside, unreadable) ? beside.string() : name;
+}
+
+[[nodiscard]] CublasLibrary load(const std::string& file) {
+  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) refuse(file, dlerror());
+  CublasLibrary found{};
+  const auto find = [&](auto& function, const char* name) {
+    void* symbol = dlsym(library, name);
+    if (symbol == nullptr) refuse(file, dlerror());
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(symbol);
+  };
+  find(found.status_text, "cublasGetStatusString");
+  find(found.create, "cublasCreate_v2");
+  find(found.destroy, "cublasDestroy_v2");
+  find(found.set_stream, "cublasSetStream_v2");
+  find(found.set_workspace, "cublasSetWorkspace_v2");
+  find(found.set_pointer_mode, "cublasSetPointerMode_v2");
+  find(found.set_math_mode, "cublasSetMathMode");
+  find(found.gemm, "cublasGemmEx");
+  return found;
+}
+
+void require(CublasLibrary::Status status, const char* call) {
+  if (status == CublasLibrary::kSuccess) return;
+  throw Error(ErrorKind::kDevice,
+              fmt::format("cuBLAS: {} failed: {}", call, cublas().status_text(status)));
+}
+
+/// cuBLAS has columns where we have rows: c' = b' a.
+template <class T>
+void run(CublasLibrary::Handle handle, cudaDataType type, const CrossProduct<T>& p) {
+  if (p.rows == 0 || p.columns == 0) return;
+  require(cublas().gemm(handle, kPlain, kTransposed, p.columns, p.rows, p.depth, p.alpha, p.b, type,
+                        p.b_stride, p.a, type, p.a_stride, p.beta, p.c, CUDA_R_32F, p.c_stride,
+                        kFloatSums, kUsualAlgorithm),
+          "cublasGemmEx");
+}
+
+}  // namespace
+
+const CublasLibrary& cublas() {
+  static const CublasLibrary library = load(library_file());
+  return library;
+}
+
+std::string cublas_problem() {
+  try {
+    static_cast<void>(cublas());
+    return {};
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+Multiplier::Multiplier(cudaStream_t stream) {
+  require(cublas().create(&handle_), "cublasCreate");
+  require(cublas().set_stream(handle_, stream), "cublasSetStream");
+  require(cublas().set_workspace(handle_, workspace_.data(), workspace_.bytes()),
+          "cublasSetWorkspace");
+  require(cublas().set_pointer_mode(handle_, kFactorsOnGpu), "cublasSetPointerMode");
+  require(cublas().set_math_mode(handle_, kNoReducedSums), "cublasSetMathMode");
+}
+
+Multiplier::~Multiplier() {
+  if (handle_ != nullptr) static_cast<void>(cublas().destroy(handle_));
+}
+
+void Multiplier::multiply(const CrossProduct<float>& product) { run(handle_, CUDA_R_32F, product); }
+
+void Multiplier::multiply(const CrossProduct<__half>& product) {
+  run(handle_, CUDA_R_16F, product);
+}
+
+}  // namespace likewise::cuda

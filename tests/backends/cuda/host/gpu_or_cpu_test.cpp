@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Who trains at once by `auto`.
+#include "backends/cuda/host/gpu_or_cpu.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backends/cpu/jobs.h"
+#include "tests/csr_entries.h"
+
+namespace likewise {
+namespace {
+
+/// A GPU for so many items at most, whose weights are all 2.
+class GpuOfTwos final : public EaseJob {
+ public:
+  explicit GpuOfTwos(Index most) : most_(most) {}
+  [[nodiscard]] MemoryPlan plan(const EaseShape& shape) const override {
+    if (shape.candidates > 0) throw Error(ErrorKind::kInvalidArgument, "no candidates here");
+    if (shape.items > most_) throw Error(ErrorKind::kOutOfMemory, "the GPU is full");
+    MemoryPlan plan;
+    plan.placement = "on the GPU";
+    return plan;
+  }
+  [[nodiscard]] Matrix dense_weights(const CsrView& by_user, const EaseSystem&,
+                                     const RunControl&) const override {
+    Matrix twos(by_user.cols, 1);
+    for (Index i = 0; i < by_user.cols; ++i) twos.row(i)[0] = 2.0F;
+    return twos;
+  }
+  [[nodiscard]] KnnLists local_weights(const CsrView&, const EaseSystem&, const KnnLists&,
+                                       const RunControl&) const override {
+    ADD_FAILURE() << "a GPU has no candidates";
+    return {};
+  }
+
+ private:
+  Index most_;
+};
+
+[[nodiscard]] std::shared_ptr<const EaseJob> job_with(Index most) {
+  return make_gpu_or_cpu(GpuAndCpu<EaseJob>{std::make_shared<GpuOfTwos>(most), make_cpu_ease()});
+}
+
+/// Who says what: a machine of one thread.
+[[nodiscard]] std::string placement(const EaseJob& job, const EaseShape& shape) {
+  std::string text;
+  with_threads(1, [&] { text = job.plan(shape).placement; });
+  return text;
+}
+
+TEST(GpuOrCpu, TheGpuTakesWhatIsWorthItsStartAndFits) {
+  const auto job = job_with(9000);
+  EXPECT_EQ(placement(*job, {100, 8000, 1000, 0}), "on the GPU");
+  EXPECT_THAT(placement(*job, {100, 3000, 1000, 0}), testing::HasSubstr("machine"));
+  EXPECT_THAT(placement(*job, {100, 9500, 1000, 0}), testing::HasSubstr("machine"));
+  EXPECT_THAT(placement(*job, {100, 8000, 1000, 50}), testing::HasSubstr("machine"));
+}
+
+TEST(GpuOrCpu, ATrainingRemarksWhoDoesIt) {
+  const CsrMatrix few = test::make_csr(2, 3, std::vector<test::Entry>{{0, 0, 1}, {1, 2, 1}});
+  std::vector<std::string> remarks;
+  RunControl control;
+  control.on_progress = [&](const ProgressUpdate& update) {
+    if (update.unit.empty()) remarks.emplace_back(update.stage);
+  };
+  const Matrix weights =
+      job_with(9000)->dense_weights(few.view(), {.regularization = 1.0}, control);
+  EXPECT_EQ(weights.cols(), 3);
+  EXPECT_THAT(remarks, testing::ElementsAre("ease on the cpu: too little work for a GPU"));
+}
+
+TEST(GpuOrCpu, MoreThreadsAreWorthMore) {
+  with_threads(1, [] { EXPECT_TRUE(gpu_pays(1.5)); });
+  with_threads(2, [] { EXPECT_FALSE(gpu_pays(1.5)); });
+}
+
+}  // namespace
+}  // namespace likewise
