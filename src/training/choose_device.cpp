@@ -40,7 +40,7 @@ namespace {
   if (!job) return {cpu, {}};
   std::optional<Device> gpu;
   try {
-    gpu = open_cuda_to_train(algorithm->gains_by_gpus(), options);
+    gpu = open_cuda_to_train(algorithm->gains_by_gpus(), cpu, options);
   } catch (const std::exception&) {
     return {cpu, "no GPU can be used, `likewise info` says why"};
   }

@@ -8,7 +8,6 @@
 #include <fmt/ranges.h>
 
 #include "algorithms/finite.h"
-#include "backends/cpu/jobs.h"
 #include "backends/cuda/host/auto_training.h"
 #include "backends/cuda/host/cuda_tuner.h"
 #include "backends/cuda/host/gpu_or_cpu.h"
@@ -439,11 +438,12 @@ template <class TrainingJob, class On>
 
 /// The job of the GPU, or of the processor where that will do.
 template <class TrainingJob>
-void also_on_cpu(Device::Jobs& jobs, std::shared_ptr<const TrainingJob> cpu) {
+void also_on_cpu(Device::Jobs& jobs, const Device& cpu) {
   Offer<TrainingJob>& offer = std::get<Offer<TrainingJob>>(jobs.table);
   if (offer.job == nullptr) return;
-  offer = {make_gpu_or_cpu(GpuAndCpu<TrainingJob>{offer.job, std::move(cpu)}), kGpuOrCpuRule,
-           fmt::format("{} or cpu", jobs.name)};
+  const Offer<TrainingJob>& other = std::get<Offer<TrainingJob>>(cpu.jobs().table);
+  offer = {make_gpu_or_cpu(GpuAndCpu<TrainingJob>{offer.job, other.job}), kGpuOrCpuRule,
+           fmt::format("{} or {}", jobs.name, cpu.name())};
 }
 
 /// For `cuda` without a number: the first that can be used; why not, where none can.
@@ -469,14 +469,14 @@ Device open_all_cuda(std::string_view device, const DeviceOptions& options) {
   return open_several(machine, machine.usable(), options);
 }
 
-Device open_cuda_to_train(bool gains, const DeviceOptions& options) {
+Device open_cuda_to_train(bool gains, const Device& cpu, const DeviceOptions& options) {
   const Machine machine = find_machine("cuda");
   const int first = first_usable("cuda", machine);
   std::vector<int> alike = machine.usable();
   std::erase_if(alike,
                 [&](int device) { return !same_kind(machine.gpu(first), machine.gpu(device)); });
   Device::Jobs jobs = machine.open(first, options).jobs();
-  also_on_cpu<EaseJob>(jobs, make_cpu_ease());
+  also_on_cpu<EaseJob>(jobs, cpu);
   const bool several = alike.size() > 1;
   if (several && machine.plugin.neighbours != nullptr) {
     std::get<Offer<KnnJob>>(jobs.table) = auto_neighbours(machine, alike, options);

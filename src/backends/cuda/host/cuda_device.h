@@ -23,8 +23,9 @@ namespace likewise {
 
 /// The first GPU that can be used, for a training that may take several: a search for neighbours,
 /// and where `gains` says so ALS and SGD, are shared with all GPUs of its kind where that is
-/// expected to be faster.
-[[nodiscard]] Device open_cuda_to_train(bool gains, const DeviceOptions& options);
+/// expected to be faster. EASE is trained there or on `cpu` (gpu_or_cpu.h).
+[[nodiscard]] Device open_cuda_to_train(bool gains, const Device& cpu,
+                                        const DeviceOptions& options);
 
 /// The job `als` of these usable GPUs, of one kind, which train together. `plugin` and `found` are
 /// what was loaded and found; it has the job. `memory` as GpuUse::memory.
