@@ -7,9 +7,10 @@
 ///         seconds of an iteration on the first of these GPUs, then on all of them together; what
 ///         a GPU receives of the others, and what one copies from another; what the GPUs had
 ///         nothing to do beside
-///     bench_als_gpu stages DEVICE[+DEVICE] DATA FACTORS [ITERATIONS [DEVICE_MEMORY]]
-///         one training of a large matrix on each of these devices: what it takes of the memory,
-///         and the time of each part
+///     bench_als_gpu stages DEVICE[@GIB][+DEVICE[@GIB]] DATA FACTORS [ITERATIONS]
+///         one training of a large matrix on each of these devices, with so much of its memory: what
+///         it takes of that, and the time of each part; where one GPU is streamed to, beside that
+///         of copying once, from pinned memory, what the half-step reads
 ///     bench_als_gpu accuracy DEVICE DATA FACTORS [EXACT_DEVICE [ALPHA]]
 ///         the objective after each of ten iterations: of the exact solver in float32, then of all
 ///         others from that, relative; and the median time of an iteration
@@ -260,38 +261,79 @@ int print_all_ranks(const std::string& numbers, const std::string& text, const s
 
 // --------------------------------------------------------------------------------- stages
 
-void tell_stage(const std::string& stage, double seconds) {
-  fmt::print("| {} | {:.3f} |\n", stage, seconds);
+void tell_stage(const std::string& stage, double seconds, double floor = 0.0) {
+  const std::string compared =
+      floor > 0.0 ? fmt::format("{:.3f} | {:.0f} %", floor, 100.0 * floor / seconds) : " | ";
+  fmt::print("| {} | {:.3f} | {} |\n", stage, seconds, compared);
   std::fflush(stdout);
 }
 
-void print_stages_on(const Device& device, const Data& data, const AlsParams& params, Factors start,
-                     int iterations) {
+/// "cuda:0", or "cuda:0@20" with 20 GiB of its memory.
+struct LimitedDevice {
+  explicit LimitedDevice(const std::string& text)
+      : label(text),
+        device(open_device(text.substr(0, text.find('@')), {.device_memory = limit_of(text)})) {}
+
+  std::string label;
+  Device device;
+
+ private:
+  [[nodiscard]] static Offset limit_of(const std::string& text) {
+    const std::size_t at = text.find('@');
+    return at == std::string::npos ? 0 : Offset{std::stoll(text.substr(at + 1))} << 30;
+  }
+};
+
+/// Bytes that the host cannot send fewer of in a half-step: every interaction, and where tables are
+/// streamed every row of both, once. What comes back meanwhile goes the other way.
+[[nodiscard]] double streamed_bytes(const MemoryPlan& plan, const CsrView& m, int width) {
+  if (!plan.placement.starts_with("interactions")) return 0.0;
+  const double interactions = 8.0 * static_cast<double>(m.nnz());
+  const bool tables = plan.placement.find("factors") != std::string::npos;
+  return interactions + (tables ? 4.0 * width * (static_cast<double>(m.rows) + m.cols) : 0.0);
+}
+
+/// Seconds of that on the bus of the one GPU; 0 where nothing is streamed, or to several.
+[[nodiscard]] double streaming_floor(const LimitedDevice& at, const MemoryPlan& plan,
+                                     const CsrView& m, const AlsParams& params) {
+  const double bytes = streamed_bytes(plan, m, als_width(params));
+  const std::string_view name = at.device.name();
+  if (bytes == 0.0 || name.find(',') != std::string_view::npos) return 0.0;
+  const double rate = host_rate(std::stoi(std::string(name.substr(name.find(':') + 1))));
+  fmt::print(stderr, "a half-step reads {:.1f} GB; the bus copies {:.1f} GB/s\n", 1e-9 * bytes,
+             1e-9 * rate);
+  return bytes / rate;
+}
+
+void print_stages_on(const LimitedDevice& at, const Data& data, const AlsParams& params,
+                     Factors start, int iterations) {
   double total = 0.0;
   const CsrView m = data.by_user.view();
-  const MemoryPlan plan = job<AlsJob>(device).plan({m.rows, m.cols, m.nnz()}, params);
-  fmt::print(stderr, "{} on {}: {}\n{}\n", data.name, device.name(), plan.placement,
-             describe(plan));
+  const auto& als = job<AlsJob>(at.device);
+  const MemoryPlan plan = als.plan({m.rows, m.cols, m.nnz()}, params);
+  fmt::print(stderr, "{} on {}: {}\n{}\n", data.name, at.label, plan.placement, describe(plan));
+  const double floor = streaming_floor(at, plan, m, params);
   std::unique_ptr<AlsSolver> solver;
-  const auto timed = [&](const std::string& stage, const auto& work) {
+  const auto timed = [&](const std::string& stage, double least, const auto& work) {
     const double seconds = seconds_of(work);
     total += seconds;
-    tell_stage(fmt::format("{}: {}", device.name(), stage), seconds);
+    tell_stage(fmt::format("{}: {}", at.label, stage), seconds, least);
   };
-  timed("load", [&] { solver = job<AlsJob>(device).make_solver(m, params, std::move(start)); });
+  timed("load", 0.0, [&] { solver = als.make_solver(m, params, std::move(start)); });
   for (int i = 1; i <= iterations; ++i) {
     double objective = 0.0;
-    timed(fmt::format("users {}", i), [&] { objective = solver->solve(Side::kUsers, {}); });
-    timed(fmt::format("items {}", i), [&] { objective = solver->solve(Side::kItems, {}); });
+    timed(fmt::format("users {}", i), floor,
+          [&] { objective = solver->solve(Side::kUsers, {}); });
+    timed(fmt::format("items {}", i), floor,
+          [&] { objective = solver->solve(Side::kItems, {}); });
     fmt::print(stderr, "objective {:.9g}\n", objective);
   }
-  timed("factors back", [&] { start = solver->take_factors(); });
-  tell_stage(fmt::format("{}: load to factors back", device.name()), total);
+  timed("factors back", 0.0, [&] { start = solver->take_factors(); });
+  tell_stage(fmt::format("{}: load to factors back, {}", at.label, plan.placement), total);
 }
 
 /// `names`: one device after the other, with a plus sign between them.
-int print_stages(const std::string& names, const std::string& text, int factors, int iterations,
-                 Offset device_memory) {
+int print_stages(const std::string& names, const std::string& text, int factors, int iterations) {
   Data data;
   tell_stage("generate", seconds_of([&] { data = open_data(text); }));
   const AlsParams params = params_for(data, factors);
@@ -299,12 +341,17 @@ int print_stages(const std::string& names, const std::string& text, int factors,
   tell_stage("draw factors",
              seconds_of([&] { start = drawn_factors(data.by_user.view(), params); }));
   std::istringstream words(names);
+  bool good = true;
   for (std::string name; std::getline(words, name, '+');) {
     const bool last = words.peek() == std::istringstream::traits_type::eof();
-    print_stages_on(open_device(name, {.device_memory = device_memory}), data, params,
-                    last ? std::move(start) : start.clone(), iterations);
+    good = succeeds(name,
+                    [&] {
+                      print_stages_on(LimitedDevice(name), data, params,
+                                      last ? std::move(start) : start.clone(), iterations);
+                    }) &&
+           good;
   }
-  return 0;
+  return good ? 0 : 1;
 }
 
 // ------------------------------------------------------------------------------- accuracy
@@ -466,7 +513,8 @@ constexpr const char* kRanksHead =
     "| data | GPUs | f | one GPU, ms | all, ms | times as fast | a GPU receives, MB | GB/s | of a "
     "link | underway, ms | not overlapped, ms | load, s: one, all "
     "|\n|---|---|---|---|---|---|---|---|---|---|---|---|\n";
-constexpr const char* kStagesHead = "| stage | s |\n|---|---|\n";
+constexpr const char* kStagesHead =
+    "| stage | s | the bus alone, s | share |\n|---|---|---|---|\n";
 constexpr const char* kAccuracyHead =
     "| data | f | alpha | solver | precision | iteration, ms | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | "
     "10 | 10, computed |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
@@ -482,10 +530,9 @@ int run(const std::vector<std::string>& words) {
                            words.size() > 5 ? std::stoll(words[5]) : 0);
   } else if (verb == "stages" && words.size() == 1) {
     fmt::print("{}", kStagesHead);
-  } else if (verb == "stages" && words.size() >= 4 && words.size() <= 6) {
+  } else if (verb == "stages" && (words.size() == 4 || words.size() == 5)) {
     return print_stages(words[1], words[2], std::stoi(words[3]),
-                        words.size() > 4 ? std::stoi(words[4]) : 10,
-                        words.size() > 5 ? std::stoll(words[5]) : 0);
+                        words.size() == 5 ? std::stoi(words[4]) : 10);
   } else if (verb == "accuracy" && words.size() == 1) {
     fmt::print("{}", kAccuracyHead);
   } else if (verb == "speed" && (words.size() == 4 || words.size() == 5)) {

@@ -42,12 +42,40 @@ def orders(lab):
     lab.run("bench_epochs", "cpu", lab.shape("69878x10677x10m", "explicit"), "rmse", *trainings)
 
 
-def lists(lab):
-    for device, rows in zip(lab.devices(), (10000, 80000)):
-        rows = lab.usual(rows, 2500)
+def lists(lab, devices):
+    for device in devices:
+        rows = lab.usual({"cpu": 10000, "cuda": 80000}[device], 2500)
         lab.run("bench_top_k", device, 0, rows, lab.usual(COLUMNS, "8,16"), 100, "dot")
         lab.run("bench_top_k", device, 0, rows, lab.usual(256, 8), lab.usual(LISTS, "1,10"), "dot")
-    lab.gpu()
+
+
+def blocks(lab):
+    for device in lab.devices():
+        for side in ("item", "user"):
+            lab.run("bench_blocks", device, lab.shape("69878x10677x10m", "implicit"), side, "cosine", 20, lab.usual("2,4,8", "2"))
+
+
+def inverted(lab):
+    lab.command(lab.peer("faiss", "numpy"), "bench/compare_inverted.py", lab.program("bench_top_k"), *lab.usual((), ("--small",)))
+
+
+def parts(lab):
+    lists(lab, lab.devices())
+    lab.run("bench_select", "sort", lab.usual("10000,80000", "1000"), 100)
+    lab.run("bench_select", "slices", lab.usual(4096, 64), lab.usual(1024, 64), lab.usual("32,64,128,256,512,1024", "16,64"))
+
+
+# Five users, five items. Items 1 and 2 are alike by the ratings of four users, 4 and 5 by those of one.
+TOY = "1 1 5,1 2 4,2 1 4,2 2 5,3 1 5,3 2 5,3 3 1,4 1 4,4 2 4,4 3 2,5 3 5,5 4 5,5 5 4"
+
+
+def toy(lab):
+    ratings, model = lab.file("toy.txt"), lab.file("toy.safetensors")
+    ratings.write_text(TOY.replace(",", "\n") + "\n", encoding="ascii")
+    for words in ((), ("--min-support", 2), ("--shrinkage", 2), ("--shrinkage", 10)):
+        lab.run("likewise", "train", ratings, "-o", model, "--feedback", "explicit", "--algorithm", "item-knn", "--similarity",
+                "cosine", *words, "--quiet")
+        lab.run("likewise", "similar", model, "--all-items", "-n", 4, "--quiet")
 
 
 ITEMS = [
@@ -56,8 +84,8 @@ ITEMS = [
     Item("Nearest neighbours by the Hellinger distance", neighbours, ("hellinger",)),
     Item("The whole pipeline", pipeline),
     Item("Funk's order and the split by sides", orders),
-    Item("Order and load of blocks", None),
-    Item("Brute force and an inverted file", None),
-    Item("Many columns, and partial sorting", lists),
-    Item("The toy matrix", None),
+    Item("Order and load of blocks", blocks),
+    Item("Brute force and an inverted file", inverted),
+    Item("Many columns, and partial sorting", parts),
+    Item("The toy matrix", toy),
 ]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an item of bench/papers asks for and runs."""
+import contextlib
 import dataclasses
 import importlib.util
 import os
@@ -37,20 +38,33 @@ class Item:
 class Lab:
     """A trial (`small`) or all of it, on this machine; or only its commands, as for two GPUs and all packages (`listed`)."""
 
-    def __init__(self, built, folder, small=False, peers=None, listed=False):
-        self.small, self.listed, self.peers = small, listed, peers
+    def __init__(self, built, folder, asked):
+        self.small, self.listed, self.peers, self.only_gpu = asked.small, asked.list, asked.peers, asked.gpu
         self.folder, self.bin, self.failed = pathlib.Path(folder), built / "bin", False
+        self.pictures = asked.output and asked.output.absolute()
+        self.page, self.shown_commands = None, 0
         # Tunings of this machine's user are neither used nor changed.
         self.environment = {**os.environ, "XDG_CACHE_HOME": str(self.folder)}
         if (built / "lib").is_dir():
             before = os.environ.get("LD_LIBRARY_PATH")
             self.environment["LD_LIBRARY_PATH"] = str(built / "lib") + (f":{before}" if before else "")
-        self.gpus = ["0", "1"] if listed else self.find_gpus()
+        self.gpus = ["0", "1"] if self.listed else self.find_gpus()
 
     def find_gpus(self):
         told = subprocess.run([self.bin / "likewise", "info"], capture_output=True, text=True, env=self.environment,
                               check=False).stdout
         return re.findall(r"^ *yes +cuda:(\d+) ", told, re.MULTILINE)
+
+    @contextlib.contextmanager
+    def results(self, work):
+        """Meanwhile all that is said goes to the work's file, too."""
+        if not self.pictures:
+            yield
+            return
+        self.pictures.mkdir(parents=True, exist_ok=True)
+        with (self.pictures / f"{work}.md").open("w", encoding="utf-8") as self.page:
+            yield
+        self.page = None
 
     # What an item may ask for.
 
@@ -61,7 +75,7 @@ class Lab:
         return self.usual(name, SMALL) + (f":{feedback}" if feedback else "")
 
     def devices(self):
-        return ["cpu", "cuda"] if self.gpus else ["cpu"]
+        return ([] if self.only_gpu else ["cpu"]) + (["cuda"] if self.gpus else [])
 
     def gpu(self):
         if not self.gpus:
@@ -80,6 +94,10 @@ class Lab:
     def memory(self, gib):
         if not self.listed and memory_of_machine() < gib:
             raise LeftOut(f"{memory_of_machine():.0f} GiB of memory, and it takes {gib}")
+
+    def tool(self, name):
+        if not self.listed and not shutil.which(name):
+            raise LeftOut(f"no {name}")
 
     def peer(self, *packages):
         """A Python that has them."""
@@ -107,10 +125,24 @@ class Lab:
     def file(self, name):
         return self.folder / name
 
+    def picture(self, name):
+        """Where it is kept with --output."""
+        return (self.pictures or self.folder) / name
+
     # What it does.
 
     def say(self, text=""):
         print(text, flush=True)
+        if self.page:
+            print(text, file=self.page, flush=True)
+
+    @contextlib.contextmanager
+    def curves(self):
+        """With --output bench_epochs writes every iteration to curves.csv, which scripts/plot-time draws."""
+        if self.pictures:
+            self.environment["BENCH_CURVES"] = str(self.picture("curves.csv"))
+        yield
+        self.environment.pop("BENCH_CURVES", None)
 
     def attempt(self, work, *words):
         """Goes on where only this piece cannot be made."""
@@ -127,6 +159,9 @@ class Lab:
     def command(self, *words, before=None):
         """Shows it, and what it prints."""
         words = [str(word) for word in words]
+        if self.only_gpu and not uses_gpu(words):
+            return
+        self.shown_commands += 1
         self.say(f"\n    {self.shown(words)}")
         if self.listed:
             return
@@ -136,6 +171,9 @@ class Lab:
     def time(self, commands):
         """Wall seconds of whole commands of the program, in turn, {name: words}."""
         commands = {name: [str(word) for word in (self.program("likewise"), *words)] for name, words in commands.items()}
+        if self.only_gpu:
+            return
+        self.shown_commands += 1
         for words in commands.values():
             self.say(f"\n    {self.shown(words)}")
         if self.listed:
@@ -151,7 +189,7 @@ class Lab:
             self.say(f"| {name} | {statistics.median(some):.2f} ({min(some):.2f} - {max(some):.2f}) |")
 
     def shown(self, words):
-        return shlex.join(words).replace(f"{self.folder}/", "").replace(f"{ROOT}/", "")
+        return shlex.join(words).replace(f"{self.pictures or self.folder}/", "").replace(f"{self.folder}/", "").replace(f"{ROOT}/", "")
 
     def output(self, words):
         """Standard output; the time of the whole goes to standard error."""
@@ -173,6 +211,10 @@ class Lab:
             return
         told = self.output(["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"])
         yield from (f"* {line}" for line in told.splitlines())
+
+
+def uses_gpu(words):
+    return words[0].endswith("_gpu") or any(re.match(r"cuda\b|(.*/)?(ceilings|roofline)\.py$|autotune$", word) for word in words)
 
 
 def cores():

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """W. Tan et al., 2018, and X. Xie et al., 2017: docs/papers/tan-2018.md."""
-from .lab import GIB, Item
+import shlex
+
+from .lab import Item
 
 NAME = "Tan et al. 2018, cuMF_ALS, and GPU-SGD"
 
@@ -31,6 +33,23 @@ def half_step(lab):
 def rates(lab):
     lab.gpu()
     lab.run("bench_als_gpu", "speed", "cuda", lab.shape("netflix", "explicit"), lab.usual(100, 8), 7, head="speed")
+    lab.command(lab.peer("torch"), "bench/ceilings.py", *lab.usual((), ("--small",)))
+
+
+def profiled(lab, name, training):
+    words = (lab.program("bench_epochs"), "cuda", lab.shape("netflix", name.split()[0]), "none", training)
+    return f"{name}={shlex.join(map(str, words))}"
+
+
+def roofline(lab):
+    lab.gpu()
+    lab.tool("ncu")
+    half = f"als:factors={lab.usual(100, 8)}:iterations=2"
+    steps = f"sgd:factors={lab.usual(128, 8)}:iterations=2:order"
+    lab.command(lab.peer("torch"), "bench/roofline.py", "--ceilings", "--plot", lab.picture("roofline.svg"),
+                profiled(lab, "explicit ALS", half), profiled(lab, "implicit ALS", half),
+                profiled(lab, "explicit SGD alternating", f"{steps}=alternating"),
+                profiled(lab, "explicit SGD racing", f"{steps}=racing"))
 
 
 def als(lab, iterations):
@@ -46,7 +65,8 @@ def curves(lab):
                  f"hybrid:{als(lab, 4)}"]
     for name in lab.usual(("netflix", "yahoo"), ("netflix",)):
         for device in lab.devices():
-            lab.run("bench_epochs", device, lab.shape(name, "explicit"), "rmse", *trainings)
+            with lab.curves():
+                lab.run("bench_epochs", device, lab.shape(name, "explicit"), "rmse", *trainings)
     lab.command(lab.peer("libmf", "likewise"), "bench/compare_sgd.py", "--learning-rate", 0.05)
 
 
@@ -55,21 +75,22 @@ def several_gpus(lab):
     lab.run("bench_als_gpu", "ranks", both, lab.shape("netflix", "explicit"), lab.usual("64,100", "8"), head="ranks")
     lab.run("bench_ranks_gpu", both, f"sgd:{lab.shape('netflix')}:alternating:{lab.usual(128, 16)}")
     for name in lab.usual(("netflix", "yahoo"), ("netflix",)):
-        lab.run("bench_epochs", f"cuda:{both}", lab.shape(name, "explicit"), "rmse", f"als:{als(lab, 8)}",
-                sgd(lab, "alternating"))
+        with lab.curves():
+            lab.run("bench_epochs", f"cuda:{both}", lab.shape(name, "explicit"), "rmse", f"als:{als(lab, 8)}",
+                    sgd(lab, "alternating"))
 
 
-def stages(lab, device, *words):
-    lab.run("bench_als_gpu", "stages", device, lab.shape("hugewiki", "explicit"), lab.usual(100, 8), *words, head="stages")
+def stages(lab, devices, iterations):
+    lab.run("bench_als_gpu", "stages", devices, lab.shape("hugewiki", "explicit"), lab.usual(100, 8), lab.usual(iterations, 2),
+            head="stages")
 
 
 def large(lab):
     lab.gpu()
     lab.memory(lab.usual(128, 1))
-    stages(lab, "cuda", 10)
-    for gib in (40, 20):
-        stages(lab, "cuda", 2, gib * GIB)
-    stages(lab, f"cuda:{lab.two_gpus()}", 10)
+    stages(lab, "cuda@40+cuda@20", 3)
+    together = [f"cuda:{','.join(lab.gpus[:count])}" for count in (2, 4) if count <= len(lab.gpus)]
+    stages(lab, "+".join(["cuda", *together]), 10)
 
 
 def implicit(lab):
@@ -84,7 +105,7 @@ ITEMS = [
     Item("Table III: machines", machines),
     Item("Figures 3, 4 and 5: a half-step and its solver", half_step),
     Item("Figure 7: operations and bytes a second", rates),
-    Item("The roofline", None),
+    Item("The roofline", roofline),
     Item("Table IV, figures 6 and 8: RMSE against seconds", curves),
     Item("Several GPUs", several_gpus),
     Item("Hugewiki, and data larger than the GPU's memory", large),

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What choosing a part saves of a full sort, and what cutting long vectors costs: the two questions
+/// of Kato and Hosino (2009) that a search for neighbours with few fast registers raises.
+///
+///     bench_select sort N[,N...] K
+///         the K best of N random scores: microseconds of a query on one thread, by several ways
+///     bench_select slices ROWS COLUMNS SLICE[,SLICE...]
+///         the products of all rows with all others, the columns in slices of so many, the sums in
+///         memory: milliseconds on all threads
+///
+/// Rows of a Markdown table. Medians of seven rounds after one, with the least and the most.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <cblas.h>
+#include <fmt/format.h>
+
+#include "likewise/likewise.h"
+
+namespace likewise {
+namespace {
+
+constexpr int kRounds = 7;
+
+/// "median (least - most)" of the seconds that `work` takes, after `prepare`, times `unit`.
+[[nodiscard]] std::string spread(double unit, const std::function<void()>& prepare,
+                                 const std::function<void()>& work) {
+  std::vector<double> all;
+  for (int round = 0; round <= kRounds; ++round) {
+    prepare();
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+    if (round > 0) all.push_back(unit * passed.count());
+  }
+  std::ranges::sort(all);
+  return fmt::format("{:.1f} ({:.1f} - {:.1f})", all[all.size() / 2], all.front(), all.back());
+}
+
+[[nodiscard]] std::vector<int> numbers(const std::string& text) {
+  std::vector<int> all;
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, ',');) all.push_back(std::stoi(word));
+  return all;
+}
+
+[[nodiscard]] std::vector<float> drawn(std::size_t count) {
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  std::vector<float> all(count);
+  for (float& x : all) x = normal(random);
+  return all;
+}
+
+// ---------------------------------------------------------------------------------- sort
+
+struct Scored {
+  float score;
+  Index row;
+};
+[[nodiscard]] bool is_better(const Scored& a, const Scored& b) {
+  return a.score > b.score || (a.score == b.score && a.row < b.row);
+}
+
+using Rows = std::vector<Scored>;
+
+void sort_all(Rows& rows, std::size_t /*k*/) { std::ranges::sort(rows, is_better); }
+
+void sort_part(Rows& rows, std::size_t k) {
+  std::ranges::partial_sort(rows, rows.begin() + static_cast<std::ptrdiff_t>(k), is_better);
+}
+
+void divide_then_sort(Rows& rows, std::size_t k) {
+  const auto middle = rows.begin() + static_cast<std::ptrdiff_t>(k);
+  std::ranges::nth_element(rows, middle, is_better);
+  std::sort(rows.begin(), middle, is_better);
+}
+
+/// What beats the worst of the best so far goes to a buffer of 2 k, which is divided when it is
+/// full: as a search does that never has all scores.
+void keep_above_threshold(Rows& rows, std::size_t k) {
+  Rows kept;
+  kept.reserve(2 * k);
+  float threshold = -std::numeric_limits<float>::infinity();
+  for (const Scored& one : rows) {
+    if (one.score < threshold) continue;
+    kept.push_back(one);
+    if (kept.size() < 2 * k) continue;
+    std::ranges::nth_element(kept, kept.begin() + static_cast<std::ptrdiff_t>(k - 1), is_better);
+    kept.resize(k);
+    threshold = kept.back().score;
+  }
+  divide_then_sort(kept, std::min(k, kept.size()));
+  std::ranges::copy(kept.begin(), kept.begin() + static_cast<std::ptrdiff_t>(k), rows.begin());
+}
+
+int print_sorts(const std::string& counts, std::size_t k) {
+  fmt::print("| scores | k | full sort, us | partial sort, us | divided, then sorted, us | by a threshold, us |\n"
+             "|---|---|---|---|---|---|\n");
+  for (const int count : numbers(counts)) {
+    if (k == 0 || static_cast<std::size_t>(count) < k) {
+      throw Error(ErrorKind::kInvalidArgument, fmt::format("the {} best of {}", k, count));
+    }
+    Rows scores;
+    for (const float score : drawn(static_cast<std::size_t>(count))) {
+      scores.push_back({score, static_cast<Index>(scores.size())});
+    }
+    fmt::print("| {} | {} |", count, k);
+    for (const auto way : {sort_all, sort_part, divide_then_sort, keep_above_threshold}) {
+      Rows rows;
+      fmt::print(" {} |", spread(1e6, [&] { rows = scores; }, [&] { way(rows, k); }));
+    }
+    fmt::print("\n");
+  }
+  return 0;
+}
+
+// -------------------------------------------------------------------------------- slices
+
+int print_slices(int rows, int columns, const std::string& widths) {
+  const std::vector<float> table = drawn(static_cast<std::size_t>(rows) * columns);
+  std::vector<float> sums(static_cast<std::size_t>(rows) * rows);
+  fmt::print("| rows | columns | a slice | ms | GFLOP/s |\n|---|---|---|---|---|\n");
+  for (const int width : numbers(widths)) {
+    const auto work = [&] {
+      for (int first = 0; first < columns; first += width) {
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, rows,
+                    std::min(width, columns - first), 1.0F, table.data() + first, columns,
+                    table.data() + first, columns, first == 0 ? 0.0F : 1.0F, sums.data(), rows);
+      }
+    };
+    const std::string text = spread(1e3, [] {}, work);
+    fmt::print("| {} | {} | {} | {} | {:.0f} |\n", rows, columns, width, text,
+               2e-6 * rows * rows * columns / std::stod(text));
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
+int run(const std::vector<std::string>& words) {
+  if (words.size() == 3 && words[0] == "sort") return print_sorts(words[1], std::stoul(words[2]));
+  if (words.size() == 4 && words[0] == "slices") {
+    return print_slices(std::stoi(words[1]), std::stoi(words[2]), words[3]);
+  }
+  fmt::print(stderr, "bench_select: its file says what it takes\n");
+  return 2;
+}
+
+}  // namespace
+}  // namespace likewise
+
+int main(int argc, char** argv) {
+  try {
+    return likewise::run({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bench_select: {}\n", error.what());
+    return 1;
+  }
+}
