@@ -7,7 +7,7 @@ NAME = "In none of the works"
 
 def trainings(lab, device):
     """Of some seconds each."""
-    often = lab.usual({"cpu": (5, 5), "cuda": (400, 600)}[device], (1, 1))
+    often = lab.usual({"cpu": (5, 5), "cuda": (200, 300)}[device], (1, 1))
     return (f"als:factors={lab.usual(64, 8)}:iterations={often[0]}",
             f"sgd:factors={lab.usual(64, 8)}:order=alternating:iterations={often[1]}")
 

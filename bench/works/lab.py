@@ -145,11 +145,13 @@ class Lab:
         self.environment.pop("BENCH_CURVES", None)
 
     def attempt(self, work, *words):
-        """Goes on where only this piece cannot be made."""
+        """Goes on where only this piece cannot be made: whether all of it was."""
         try:
             work(self, *words)
         except LeftOut as reason:
             self.say(f"\nLeft out: {reason}.")
+            return False
+        return True
 
     def run(self, name, *words, head=None):
         """One of our programs; with `head` this word alone prints the head of its table."""
