@@ -8,9 +8,9 @@
 ///         a GPU receives of the others, and what one copies from another; what the GPUs had
 ///         nothing to do beside
 ///     bench_als_gpu stages DEVICE[@GIB][+DEVICE[@GIB]] DATA FACTORS [ITERATIONS]
-///         one training of a large matrix on each of these devices, with so much of its memory: what
-///         it takes of that, and the time of each part; where one GPU is streamed to, beside that
-///         of copying once, from pinned memory, what the half-step reads
+///         one training of a large matrix on each of these devices, with so much of its memory:
+///         what it takes of that, and the time of each part; where one GPU is streamed to, beside
+///         that of copying once, from pinned memory, what the half-step reads
 ///     bench_als_gpu accuracy DEVICE DATA FACTORS [EXACT_DEVICE [ALPHA]]
 ///         the objective after each of ten iterations: of the exact solver in float32, then of all
 ///         others from that, relative; and the median time of an iteration
@@ -322,10 +322,8 @@ void print_stages_on(const LimitedDevice& at, const Data& data, const AlsParams&
   timed("load", 0.0, [&] { solver = als.make_solver(m, params, std::move(start)); });
   for (int i = 1; i <= iterations; ++i) {
     double objective = 0.0;
-    timed(fmt::format("users {}", i), floor,
-          [&] { objective = solver->solve(Side::kUsers, {}); });
-    timed(fmt::format("items {}", i), floor,
-          [&] { objective = solver->solve(Side::kItems, {}); });
+    timed(fmt::format("users {}", i), floor, [&] { objective = solver->solve(Side::kUsers, {}); });
+    timed(fmt::format("items {}", i), floor, [&] { objective = solver->solve(Side::kItems, {}); });
     fmt::print(stderr, "objective {:.9g}\n", objective);
   }
   timed("factors back", 0.0, [&] { start = solver->take_factors(); });
@@ -513,8 +511,7 @@ constexpr const char* kRanksHead =
     "| data | GPUs | f | one GPU, ms | all, ms | times as fast | a GPU receives, MB | GB/s | of a "
     "link | underway, ms | not overlapped, ms | load, s: one, all "
     "|\n|---|---|---|---|---|---|---|---|---|---|---|---|\n";
-constexpr const char* kStagesHead =
-    "| stage | s | the bus alone, s | share |\n|---|---|---|---|\n";
+constexpr const char* kStagesHead = "| stage | s | the bus alone, s | share |\n|---|---|---|---|\n";
 constexpr const char* kAccuracyHead =
     "| data | f | alpha | solver | precision | iteration, ms | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | "
     "10 | 10, computed |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How evenly a search for neighbours is shared out, by the order of its rows (Kato and Hosino 2009:
-/// order and load of blocks).
+/// How evenly a search for neighbours is shared out, by the order of its rows (Kato and Hosino
+/// 2009: order and load of blocks).
 ///
 ///     bench_blocks DEVICE SHAPE user|item SIMILARITY K PARTS[,PARTS...]
 ///
 /// A row of a Markdown table for each number of parts: the largest part's additions over their mean
-/// where parts are blocks of rows as they come, blocks of rows by falling length, and rows by length
-/// that are dealt, by count; then, measured, the parts that DEVICE makes of the search: how long the
-/// longest takes over their mean, and all of them one after the other compared to the whole search.
-/// Medians of five rounds after one.
+/// where parts are blocks of rows as they come, blocks of rows by falling length, and rows by
+/// length that are dealt, by count; then, measured, the parts that DEVICE makes of the search: how
+/// long the longest takes over their mean, and all of them one after the other compared to the
+/// whole search. Medians of five rounds after one.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -93,9 +93,8 @@ void print_row(const CsrView& rows, const KnnSearch& search, Index k, int parts,
   const double all = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   fmt::print("| {} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.2f} | {:.2f} |\n", parts,
              counted(additions, order, parts, in_blocks),
-             counted(additions, sorted, parts, in_blocks),
-             counted(additions, sorted, parts, dealt), imbalance(seconds), 1e3 * all / parts,
-             all / whole);
+             counted(additions, sorted, parts, in_blocks), counted(additions, sorted, parts, dealt),
+             imbalance(seconds), 1e3 * all / parts, all / whole);
   std::fflush(stdout);
 }
 

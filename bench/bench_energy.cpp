@@ -20,8 +20,8 @@
 
 #include "energy_meter.h"
 #include "likewise/likewise.h"
-#include "trainings.h"
 #include "training/train.h"
+#include "trainings.h"
 
 namespace likewise {
 namespace {
@@ -57,8 +57,7 @@ template <class Of>
 }
 
 [[nodiscard]] std::string watts_at_rest(const EnergyMeter& meter) {
-  const Round rest =
-      measure(meter, [] { std::this_thread::sleep_for(std::chrono::seconds(2)); });
+  const Round rest = measure(meter, [] { std::this_thread::sleep_for(std::chrono::seconds(2)); });
   return rest.energy.gpu ? fmt::format("{:.0f}", *rest.energy.gpu / rest.seconds) : "";
 }
 
@@ -68,12 +67,11 @@ void print_row(const std::string& name, const Device& device, const std::string&
     if (!one.energy.gpu) return std::nullopt;
     return *one.energy.gpu / one.seconds;
   };
-  fmt::print(
-      "| {} | {} | {} | {} | {} | {} | {} | {} |\n", name, device.name(), training,
-      spread_of(rounds, 2, [](const Round& one) { return std::optional(one.seconds); }),
-      spread_of(rounds, 0, [](const Round& one) { return one.energy.gpu; }),
-      spread_of(rounds, 0, watts), rest,
-      spread_of(rounds, 0, [](const Round& one) { return one.energy.processor; }));
+  fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} |\n", name, device.name(), training,
+             spread_of(rounds, 2, [](const Round& one) { return std::optional(one.seconds); }),
+             spread_of(rounds, 0, [](const Round& one) { return one.energy.gpu; }),
+             spread_of(rounds, 0, watts), rest,
+             spread_of(rounds, 0, [](const Round& one) { return one.energy.processor; }));
   std::fflush(stdout);
 }
 

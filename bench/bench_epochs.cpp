@@ -9,8 +9,8 @@
 ///
 /// DEVICE auto is the GPU where there is one, and the CPU for the metrics that it cannot do.
 /// METRIC is that of a random tenth, held out from all of them (rmse, ndcg@10), or none: trains on
-/// everything then. trainings.h says what DATA may be. Each training is a row of a Markdown table. With
-/// BENCH_CURVES=FILE each iteration is a row of that file, too:
+/// everything then. trainings.h says what DATA may be. Each training is a row of a Markdown table.
+/// With BENCH_CURVES=FILE each iteration is a row of that file, too:
 /// data,device,training,iteration,seconds,metric.
 #include <algorithm>
 #include <chrono>
@@ -25,8 +25,8 @@
 #include <fmt/format.h>
 
 #include "likewise/likewise.h"
-#include "trainings.h"
 #include "training/train.h"
+#include "trainings.h"
 
 namespace likewise {
 namespace {
@@ -135,7 +135,8 @@ int run_all(const std::vector<std::string>& words) {
       "| data | device | training | iteration, ms | all iterations, s | beside them, s | {} | "
       "objective |\n|---|---|---|---|---|---|---|---|\n",
       metric);
-  const Feedback feedback = metric.starts_with("ndcg") ? Feedback::kImplicit : feedback_of(words[1]);
+  const Feedback feedback =
+      metric.starts_with("ndcg") ? Feedback::kImplicit : feedback_of(words[1]);
   bool good = true;
   for (std::size_t at = 3; at < words.size(); ++at) {
     try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What choosing a part saves of a full sort, and what cutting long vectors costs: the two questions
-/// of Kato and Hosino (2009) that a search for neighbours with few fast registers raises.
+/// What choosing a part saves of a full sort, and what cutting long vectors costs: the two
+/// questions of Kato and Hosino (2009) that a search for neighbours with few fast registers raises.
 ///
 ///     bench_select sort N[,N...] K
 ///         the K best of N random scores: microseconds of a query on one thread, by several ways
@@ -104,8 +104,10 @@ void keep_above_threshold(Rows& rows, std::size_t k) {
 }
 
 int print_sorts(const std::string& counts, std::size_t k) {
-  fmt::print("| scores | k | full sort, us | partial sort, us | divided, then sorted, us | by a threshold, us |\n"
-             "|---|---|---|---|---|---|\n");
+  fmt::print(
+      "| scores | k | full sort, us | partial sort, us | divided, then sorted, us | by a "
+      "threshold, us |\n"
+      "|---|---|---|---|---|---|\n");
   for (const int count : numbers(counts)) {
     if (k == 0 || static_cast<std::size_t>(count) < k) {
       throw Error(ErrorKind::kInvalidArgument, fmt::format("the {} best of {}", k, count));
@@ -117,7 +119,8 @@ int print_sorts(const std::string& counts, std::size_t k) {
     fmt::print("| {} | {} |", count, k);
     for (const auto way : {sort_all, sort_part, divide_then_sort, keep_above_threshold}) {
       Rows rows;
-      fmt::print(" {} |", spread(1e6, [&] { rows = scores; }, [&] { way(rows, k); }));
+      fmt::print(" {} |", spread(
+                              1e6, [&] { rows = scores; }, [&] { way(rows, k); }));
     }
     fmt::print("\n");
   }
@@ -138,7 +141,8 @@ int print_slices(int rows, int columns, const std::string& widths) {
                     table.data() + first, columns, first == 0 ? 0.0F : 1.0F, sums.data(), rows);
       }
     };
-    const std::string text = spread(1e3, [] {}, work);
+    const std::string text = spread(
+        1e3, [] {}, work);
     fmt::print("| {} | {} | {} | {} | {:.0f} |\n", rows, columns, width, text,
                2e-6 * rows * rows * columns / std::stod(text));
     std::fflush(stdout);

@@ -2,7 +2,6 @@
 #include "energy_meter.h"
 
 #include <dlfcn.h>
-
 #include <filesystem>
 #include <fstream>
 
@@ -56,8 +55,8 @@ void EnergyMeter::find_gpu(int number) {
   }
   auto* start = function_of<int()>(library, "nvmlInit_v2");
   auto* find = function_of<int(unsigned, void**)>(library, "nvmlDeviceGetHandleByIndex_v2");
-  gpu_energy_ = function_of<int(void*, unsigned long long*)>(library,
-                                                             "nvmlDeviceGetTotalEnergyConsumption");
+  gpu_energy_ =
+      function_of<int(void*, unsigned long long*)>(library, "nvmlDeviceGetTotalEnergyConsumption");
   unsigned long long millijoules = 0;
   if (start == nullptr || find == nullptr || gpu_energy_ == nullptr || start() != 0 ||
       find(static_cast<unsigned>(number), &gpu_) != 0 || gpu_energy_(gpu_, &millijoules) != 0) {

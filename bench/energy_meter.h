@@ -29,10 +29,10 @@ class EnergyMeter {
   void find_gpu(int number);
   void find_processor();
 
-  void* gpu_ = nullptr;                       ///< NVML's handle
+  void* gpu_ = nullptr;  ///< NVML's handle
   int (*gpu_energy_)(void*, unsigned long long*) = nullptr;
-  std::vector<std::string> packages_;         ///< folders of powercap
-  double processor_range_ = 0.0;              ///< of all packages, joules
+  std::vector<std::string> packages_;  ///< folders of powercap
+  double processor_range_ = 0.0;       ///< of all packages, joules
   std::vector<std::string> missing_;
 };
 

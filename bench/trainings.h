@@ -9,8 +9,8 @@
 namespace likewise {
 
 /// A file of interactions, a shape of `likewise generate` such as netflix:explicit, or
-/// uniform:10000x0.01: a square of so many rows, of which so large a part is filled, at random (Kato
-/// and Hosino 2009).
+/// uniform:10000x0.01: a square of so many rows, of which so large a part is filled, at random
+/// (Kato and Hosino 2009).
 [[nodiscard]] Interactions open_data(const std::string& text);
 
 /// Ratings, but for data whose name ends with ":implicit".

@@ -194,10 +194,10 @@ class Lab:
         return shlex.join(words).replace(f"{self.pictures or self.folder}/", "").replace(f"{self.folder}/", "").replace(f"{ROOT}/", "")
 
     def output(self, words):
-        """Standard output; the time of the whole goes to standard error."""
+        """Standard output; what it says besides, and the time of the whole, go to standard error."""
         begin = time.perf_counter()
         done = subprocess.run(words, capture_output=True, text=True, env=self.environment, cwd=ROOT, check=False)
-        print(f"papers: {time.perf_counter() - begin:.1f} s: {shlex.join(map(str, words))}", file=sys.stderr)
+        print(f"papers: {time.perf_counter() - begin:.1f} s: {shlex.join(map(str, words))}\n{done.stderr}", end="", file=sys.stderr)
         if done.returncode != 0:
             self.failed = True
             self.say(f"\nFailed with {done.returncode}: {(done.stderr.strip().splitlines() or ['it said nothing'])[-1]}")
