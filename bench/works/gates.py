@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """M. Gates et al., 2015: docs/papers/gates-2015.md."""
-from .lab import Item, cores
+from .lab import DATA, Item, cores
 
 NAME = "Gates et al. 2015, HPC-ALS"
 SHAPES = ("eachmovie", "msd", "netflix", "yahoo-song")
@@ -10,6 +10,14 @@ WIDTHS = (8, 16, 32, 48, 64, 80, 100)
 def data(lab):
     for name in lab.usual(SHAPES, SHAPES[:1]):
         lab.run("bench_generate", lab.shape(name))
+
+
+def pattern(lab):
+    ratings = lab.file("eachmovie.csv")
+    lab.run("likewise", "generate", lab.shape("eachmovie"), "-o", ratings, "--seed", 1, "--quiet")
+    lab.run("likewise", "info", ratings, "--report", lab.picture("eachmovie.html"), "--quiet")
+    lab.need_data("ml-100k/u.data")
+    lab.run("likewise", "info", DATA / "ml-100k/u.data", "--report", lab.picture("ml-100k.html"), "--quiet")
 
 
 def tuning(lab):
@@ -58,7 +66,7 @@ def products(lab):
 
 ITEMS = [
     Item("Table I and figure 12: data sets and their histograms", data),
-    Item("Figure 11: the pattern of sparsity", None),
+    Item("Figure 11: the pattern of sparsity", pattern),
     Item("Figure 13: time against the number of factors, tuned", tuning),
     Item("Figures 14 and 15: scaling with cores", scaling),
     Item("Figure 16: CPU and GPU against the number of factors", against_factors),

@@ -191,7 +191,8 @@ class Lab:
             self.say(f"| {name} | {statistics.median(some):.2f} ({min(some):.2f} - {max(some):.2f}) |")
 
     def shown(self, words):
-        return shlex.join(words).replace(f"{self.pictures or self.folder}/", "").replace(f"{self.folder}/", "").replace(f"{ROOT}/", "")
+        return shlex.join(words).replace(f"{self.pictures or self.folder}/", "").replace(f"{self.folder}/", "").replace(
+            f"{DATA}/", "$LIKEWISE_DATA/").replace(f"{ROOT}/", "")
 
     def output(self, words):
         """Standard output; what it says besides, and the time of the whole, go to standard error."""

@@ -80,6 +80,10 @@ def several_gpus(lab):
                     sgd(lab, "alternating"))
 
 
+def choice(lab):
+    lab.run("bench_choice", "6040x3706x1000209", "ml-20m", "netflix", "hugewiki")
+
+
 def stages(lab, devices, iterations):
     lab.run("bench_als_gpu", "stages", devices, lab.shape("hugewiki", "explicit"), lab.usual(100, 8), lab.usual(iterations, 2),
             head="stages")
@@ -108,6 +112,7 @@ ITEMS = [
     Item("The roofline", roofline),
     Item("Table IV, figures 6 and 8: RMSE against seconds", curves),
     Item("Several GPUs", several_gpus),
+    Item("The choice by data and hardware", choice),
     Item("Hugewiki, and data larger than the GPU's memory", large),
     Item("Implicit feedback", implicit),
     Item("CCD++, NOMAD and BIDMach", None, reason="other programs, left behind; the page says why"),

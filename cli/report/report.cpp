@@ -11,6 +11,7 @@
 #include "options/titles.h"
 #include "output/parameters.h"
 #include "output/text.h"
+#include "report/distribution.h"
 
 namespace likewise::cli {
 namespace {
@@ -20,13 +21,6 @@ constexpr std::size_t kTopItems = 12;
 
 std::string label_of(const Model& model, Index item) {
   return title_or_id(model.titles, model.items, item);
-}
-
-std::vector<double> descending_row_sizes(const CsrView& rows) {
-  std::vector<double> sizes;
-  for (Index r = 0; r < rows.rows; ++r) sizes.push_back(static_cast<double>(rows.row_size(r)));
-  std::sort(sizes.rbegin(), sizes.rend());
-  return sizes;
 }
 
 std::vector<Bar> most_taken(const Model& model, const CsrView& by_item) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// From a Report to its page.
-#include <cmath>
-
 #include <fmt/format.h>
 
+#include "report/distribution.h"
 #include "report/learning_curve.h"
 #include "report/page.h"
 #include "report/report.h"
@@ -11,29 +10,6 @@
 
 namespace likewise::cli {
 namespace {
-
-/// Rank and size, at about 120 ranks evenly spread on a log axis.
-Series rank_series(const std::string& name, const std::vector<double>& counts) {
-  Series series{name, {}};
-  double next = 1;
-  for (std::size_t r = 0; r < counts.size(); ++r) {
-    const auto rank = static_cast<double>(r + 1);
-    if (rank < next && r + 1 != counts.size()) continue;
-    series.points.emplace_back(rank, counts[r]);
-    next = std::max(rank + 1, rank * 1.08);
-  }
-  return series;
-}
-
-std::string distribution_section(const Report& report) {
-  LineChart chart{
-      "rank, busiest first",
-      "interactions",
-      {rank_series("users", report.user_counts), rank_series("items", report.item_counts)}};
-  chart.log_x = chart.log_y = true;
-  return section("Interactions per user and per item",
-                 "A few have very many, most have few: both axes are logarithmic.", draw(chart));
-}
 
 std::string list(const char* tag, const std::vector<std::string>& entries) {
   std::string out = fmt::format("<{}>", tag);
@@ -78,7 +54,7 @@ std::string cards(const Report& report) {
     out += curve_sections("Validation", "Measured on held-out interactions after each iteration.",
                           curves, Measure::kValidation, report.best_iteration);
   }
-  out += distribution_section(report);
+  out += distribution_section(report.user_counts, report.item_counts);
   out += section("Most taken", "The items with the most users.", draw(report.top_items));
   if (!report.samples.empty()) out += samples_section(report);
   if (!report.stages.empty())

@@ -12,6 +12,7 @@
 #include "options/paths.h"
 #include "output/parameters.h"
 #include "output/rows.h"
+#include "report/data_page.h"
 #include "verb.h"
 
 namespace likewise::cli {
@@ -198,11 +199,21 @@ std::string as_text(const Json& facts) {
 struct Info {
   const CLI::App* given = nullptr;
   std::string path;
+  std::string page;
   bool json = false;
   ReadOptions reading;
   Common common;
 
   void run() const {
+    check_paths({{"FILE", path}, {"--report", page, PathUse::kOutput}});
+    if (path.empty() && !page.empty()) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "--report: it is the page of a file of interactions or a model; name one");
+    }
+    if (page == "-") {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "--report: standard output has the facts; name a file for the page");
+    }
     const Json facts = describe();
     print_result(json ? facts.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
                       : as_text(facts));
@@ -212,11 +223,23 @@ struct Info {
     const bool is_data = !path.empty() && !looks_like_model(path);
     refuse_idle_reading(*given, is_data, "a file of interactions");
     if (path.empty()) return machine_json();
-    if (!is_data) return model_json(load_model(path));
     Progress progress(common.quiet);
+    if (!is_data) {
+      const Model model = load_model(path);
+      write(model.history.view(), progress);
+      return model_json(model);
+    }
     ReadSummary summary;
     const Interactions data = read_interactions(path, reading, &summary, progress.control());
+    write(data.by_user.view(), progress);
     return data_json(data, summary);
+  }
+
+  /// The page, where one is wanted.
+  void write(const CsrView& by_user, Progress& progress) const {
+    if (page.empty()) return;
+    write_data_page(base_name(path), by_user, page);
+    progress.say("report: " + page);
   }
 };
 
@@ -226,6 +249,9 @@ Run add_info(CLI::App& app) {
   auto verb = std::make_shared<Info>();
   add_path(app, "FILE", verb->path, "A model or an interactions file, told apart by content");
   app.add_flag("--json", verb->json, "Print one object");
+  add_path(app, "--report", verb->page,
+           "A page with histograms and the pattern of sparsity of the interactions")
+      ->type_name("FILE.html");
   add_common_options(app, verb->common);
   add_reading_options(app, verb->reading);
   add_weighing_options(app, verb->reading);
@@ -235,7 +261,8 @@ Run add_info(CLI::App& app) {
       "Examples:\n"
       "  likewise info\n"
       "  likewise info model.safetensors\n"
-      "  likewise info ratings.csv.gz --json");
+      "  likewise info ratings.csv.gz --json\n"
+      "  likewise info ratings.csv.gz --report ratings.html");
   verb->reading.keep_times = true;
   verb->given = &app;
   return on_threads(verb);

@@ -32,6 +32,7 @@ TABLE = {
     "similar --new": ([], ["MODEL", "--new"], ["-o"]),
     "report": ([], ["MODEL", "--titles"], ["-o"]),
     "compare": ([], ["RUN"], ["-o"]),
+    "info": ([], ["FILE"], ["--report"]),
     "serve": ([], ["MODEL", "--tokens", "--titles"], ["--access-log"]),
     "mcp": ([], ["MODEL", "--titles"], []),
     "autotune": ([], [], ["-o", "--plot"]),

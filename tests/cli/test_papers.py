@@ -3,6 +3,7 @@
 import pathlib
 import re
 import subprocess
+import sys
 
 import pytest
 from conftest import BINARY, ROOT
@@ -55,6 +56,41 @@ def test_the_tiny_input_has_the_published_predictions(trial):
     for one, other in zip(found, items + users, strict=True):
         assert one[:2] == other[:2]
         assert one[2] == pytest.approx(other[2], abs=1e-6)
+
+
+def test_the_toy_matrix_is_that_of_the_page(trial):
+    """Similarities of items 1 and 2, 1 and 3, 4 and 5: cosines by hand, times n / (n + shrinkage) of n common users."""
+    section = dict(sections(trial.stdout))["The toy matrix"]
+    lists = [dict(((a, b), float(x)) for a, b, x in re.findall(r"^(\d),(\d),\d,([\d.]+)$", part, re.MULTILINE))
+             for part in section.split("similar toy.safetensors")[1:]]
+    cosines = {("1", "2"): 81 / 82, ("1", "3"): 13 / (41 * 5) ** 0.5, ("4", "5"): 1.0}
+    users = {("1", "2"): 4, ("1", "3"): 2, ("4", "5"): 1}
+    for found, support, shrinkage in zip(lists, (1, 2, 1, 1), (0, 0, 2, 10), strict=True):
+        for pair, cosine in cosines.items():
+            wanted = cosine * users[pair] / (users[pair] + shrinkage) if users[pair] >= support else None
+            assert found.get(pair) == (None if wanted is None else pytest.approx(wanted, abs=1e-6))
+
+
+def test_results_go_to_files_too(tmp_path):
+    built = pathlib.Path(BINARY).resolve().parents[1]
+    if not (built / "bin/bench_select").exists():
+        pytest.skip("the benchmarks are not built: -DLIKEWISE_BUILD_BENCH=ON")
+    done = run("--built", built, "--small", "--output", tmp_path / "made", "--only", "Figure 11|toy", "gates", "kato")
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "".join((tmp_path / f"made/{work}.md").read_text() for work in ("gates", "kato")) == done.stdout
+    assert re.findall(r"^## (.*)$", done.stdout, re.MULTILINE) == ["Figure 11: the pattern of sparsity", "The toy matrix"]
+    assert "Pattern of sparsity" in (tmp_path / "made/eachmovie.html").read_text()
+
+
+def test_counters_are_read_as_a_table():
+    """What Nsight Compute writes becomes sums by kernel, names without the rest of their types."""
+    sys.path.insert(0, str(ROOT / "bench"))
+    import roofline  # pylint: disable=import-outside-toplevel
+    row = {"Kernel Name": "void likewise::cuda::(anonymous namespace)::solve<(int)96, true>(likewise::Rows, float *)", roofline.TIME: "2,000",
+           roofline.MEMORY: "500", roofline.CACHE: "700", "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum": "40", "tensor.sum": "20"}
+    other = {**row, "Kernel Name": "tiny()", roofline.TIME: "1"}
+    (point,) = roofline.points_of("als", [row, row, other], ["tensor.sum"], 0.02)
+    assert point == ("als", "solve<96, true>", 2, pytest.approx(4e-6), 200, 1000, 1400)
 
 
 def test_without_a_gpu_it_is_said(trial):

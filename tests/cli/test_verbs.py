@@ -5,6 +5,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import math
 
 import numpy as np
@@ -385,6 +386,21 @@ def test_info_tells_models_and_data_apart(program, cinema):
     data = json.loads(program("info", cinema / "ratings.csv", "--json").stdout)
     assert (data["kind"], data["interactions"], data["items"]) == ("interactions", 6000, 80)
     assert "6,000" in program("info", cinema / "ratings.csv").stdout
+
+
+def test_info_draws_the_interactions(program, tmp_path):
+    (tmp_path / "few.csv").write_text("user,item\na,x\na,y\nb,x\nb,z\nb,y\nc,x\n")
+    program("info", "few.csv", "--report", "few.html")
+    program("train", "few.csv", "-o", "m", "--algorithm", "popular")
+    program("info", "m", "--report", "model.html", "--json")
+    page = (tmp_path / "few.html").read_text()
+    assert page.replace("few.csv", "m") == (tmp_path / "model.html").read_text()
+    assert page.count("Least 1, median 2, mean 2.0, most 3.") == 2
+    given, sorted_first = (set(re.findall(r"M(\d) (\d)h1v1h-1z", part)) for part in page.split("Pattern of sparsity")[1].split("Pattern, busiest"))
+    assert given == {("0", "0"), ("1", "0"), ("0", "1"), ("1", "1"), ("2", "1"), ("0", "2")}
+    assert sorted_first == {("0", "0"), ("1", "0"), ("2", "0"), ("0", "1"), ("1", "1"), ("0", "2")}
+    assert "name one" in program("info", "--report", "none.html", exit_code=2).stderr
+    assert "name a file" in program("info", "few.csv", "--report", "-", exit_code=2).stderr
 
 
 def test_reading_options(program, tmp_path):

@@ -113,6 +113,34 @@ TEST(SeveralGpusPay, AlsSavesWhatWasMeasuredOnTwoAtMost) {
   }
 }
 
+/// Of four shapes, by their defaults with 64 factors: one of two H100 trains all but the largest
+/// (docs/papers/tan-2018.md).
+TEST(SeveralGpusPay, TwoTrainTheLargestOfFourShapes) {
+  const GpuSpecs specs{132, 1.98e9, 3.35e12, 50 << 20, 228 << 10, 227 << 10};
+  const GpuInfo gpu{"Fine GPU", 9, 0, Offset{80} << 30, {}, specs};
+  AlsParams als = AlsParams::defaults(Feedback::kImplicit);
+  als.factors = 64;
+  SgdParams sgd;
+  sgd.factors = 64;
+  sgd.order = SgdOrder::kAlternating;
+  struct Case {
+    AlsShape shape;
+    bool als;
+    bool sgd;
+  };
+  for (const Case& one : {Case{{6'040, 3'706, 1'000'209}, false, false},
+                          {{138'493, 26'744, 20'000'263}, false, false},
+                          {{480'189, 17'770, 99'072'112}, false, false},
+                          {{50'082'603, 39'780, 3'101'144'313}, true, true}}) {
+    SCOPED_TRACE(one.shape.interactions);
+    const double start = seconds_to_train_together(2);
+    const AlsTuning tuning{64, 0, 0, 4096};
+    EXPECT_EQ(seconds_saved(one.shape, als, tuning, gpu, 2, true) >= start, one.als);
+    const SgdShape shape{one.shape.users, one.shape.items, one.shape.interactions};
+    EXPECT_EQ(seconds_saved(shape, sgd, gpu, 2, true) >= start, one.sgd);
+  }
+}
+
 /// By the counts of the problem, as a GPU itself expects it.
 TEST(SeveralGpusPay, ASearchTakesWhatItsCountsSay) {
   const GpuSpecs specs{132, 1.98e9, 4.9e12, 60 << 20, 228 << 10, 227 << 10};
