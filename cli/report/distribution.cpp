@@ -131,15 +131,16 @@ std::string draw(const Grid& grid) {
         fmt::format("M{} {}h1v1h-1z", at % columns, at / columns);
   }
   std::string out = fmt::format(
-      "<svg viewBox='0 0 {} {}' preserveAspectRatio='none' width='420' height='420' role='img' "
-      "aria-label='users down, items across' shape-rendering='crispEdges' "
-      "style='background:var(--grid);fill:var(--ink)'>\n",
-      std::max(grid.columns, 1), std::max(grid.rows, 1));
+      "<svg viewBox='0 0 420 420' width='420' height='420' role='img' aria-label='users down, "
+      "items "
+      "across' shape-rendering='crispEdges' style='background:var(--grid);fill:var(--ink)'>\n"
+      "<g transform='scale({:.6g} {:.6g})'>\n",
+      420.0 / std::max(grid.columns, 1), 420.0 / std::max(grid.rows, 1));
   for (int shade = 0; shade < kShades; ++shade) {
     out += fmt::format("<path fill-opacity='{:.3f}' d='{}'/>\n", (shade + 1.0) / kShades,
                        paths[shade]);
   }
-  return out + "</svg>\n";
+  return out + "</g></svg>\n";
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ CONTRASTS = (HERE / "checks.js").read_text(encoding="utf-8")
 LAYOUT = (HERE / "reports.js").read_text(encoding="utf-8")
 PICTURES = pathlib.Path(os.environ.get("LIKEWISE_SCREENSHOTS") or pathlib.Path(PROGRAM).parents[1] / "pictures")
 LONG = "a name of sixty letters and more, as people call what they tried last night"
-PAGES = ["demo/report", "train", "ratings", "neighbours", "tune", "tune-ratings", "compare"]
+PAGES = ["demo/report", "train", "ratings", "neighbours", "tune", "tune-ratings", "compare", "data"]
 
 
 def write_data(folder):
@@ -35,6 +35,7 @@ def write_pages(folder):
     run(folder, *train, "-o", "m", "--factors", 8, "--seed", 3, "--report", "train.html")
     explicit = ["--feedback", "explicit", "--titles", "titles.csv"]
     run(folder, "train", "rated.csv", "-o", "r", *explicit, "--report", "ratings.html")
+    run(folder, "info", "rated.csv", "--report", "data.html")
     run(folder, "train", "rated.csv", "-o", "n", "--algorithm", "item-knn", "--report", "neighbours.html")
     run(folder, "tune", "parts/train.csv", "-o", "t", "--budget", 24, "--report", "tune.html")
     run(folder, "tune", "rated.csv", "-o", "u", "--algorithm", "als,user-knn", "--budget", 18, *explicit,
