@@ -69,7 +69,7 @@ def compare(np, faiss, kind, args):
     inverted.train(rows)
     inverted.add(rows)
     built = time.perf_counter() - begin
-    for probes in (1, 4, 16, lists // 2):
+    for probes in sorted({1, 4, 16, lists // 2}):
         inverted.nprobe = probes
         seconds, found = searched(inverted, rows, args.neighbours, args.rounds)
         print(f"| {kind} | faiss, inverted file of {lists} lists | {probes} | {built:.3f} | {spread(seconds)} | {recall(truth, found):.3f} |",
