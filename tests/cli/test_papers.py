@@ -94,8 +94,20 @@ def test_counters_are_read_as_a_table():
 
 
 def test_without_a_gpu_it_is_said(trial):
-    if "* no GPU" in trial.stdout:
-        assert trial.stdout.count("Left out: no GPU") > 5
+    if "* no GPU" not in trial.stdout:
+        pytest.skip("there is a GPU")
+    assert trial.stdout.count("Left out: no GPU") > 5
+    done = run("--built", pathlib.Path(BINARY).resolve().parents[1], "--gpu", "kato")
+    assert done.returncode == 1 and "--gpu wants one" in done.stderr
+
+
+def test_commands_of_a_gpu_alone():
+    every, gpu = (re.findall(r"^    (.*)$", run("--list", *words).stdout, re.MULTILINE) for words in ([], ["--gpu"]))
+    left_out = [command for command in every if command not in gpu]
+    assert [command for command in every if command in gpu] == gpu and len(gpu) > 30
+    assert not any(re.search(r" cuda|_gpu |ceilings|roofline|autotune", command) for command in left_out)
+    assert any("bench_epochs cpu" in command for command in left_out)
+    assert not any(re.search(r" cpu |generate|taskset|serve_load", command) for command in gpu)
 
 
 @pytest.mark.parametrize("words, told", [(["nobody"], "no work nobody: gates"), (["--built", "/nowhere"], "no program /nowhere"),
