@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What choosing a part saves of a full sort, and what cutting long vectors costs: the two
-/// questions of Kato and Hosino (2009) that a search for neighbours with few fast registers raises.
+/// Ways to the same numbers: what choosing a part saves of a full sort, what cutting long vectors
+/// costs (Kato and Hosino 2009), and what products of blocks save of rank-1 updates (Gates et al.
+/// 2015).
 ///
 ///     bench_select sort N[,N...] K
 ///         the K best of N random scores: microseconds of a query on one thread, by several ways
 ///     bench_select slices ROWS COLUMNS SLICE[,SLICE...]
 ///         the products of all rows with all others, the columns in slices of so many, the sums in
 ///         memory: milliseconds on all threads
+///     bench_select updates FACTORS[,FACTORS...] INTERACTIONS BLOCK[,BLOCK...]
+///         a row's matrix, the sum of y y^T over its interactions, upper triangle, so many of them
+///         at a time: microseconds on one thread, by our kernel and by BLAS (one: ssyr, more:
+///         ssyrk)
 ///
 /// Rows of a Markdown table. Medians of seven rounds after one, with the least and the most.
 #include <algorithm>
@@ -24,6 +29,7 @@
 #include <cblas.h>
 #include <fmt/format.h>
 
+#include "core/linalg/dense_kernels.h"
 #include "likewise/likewise.h"
 
 namespace likewise {
@@ -150,10 +156,65 @@ int print_slices(int rows, int columns, const std::string& widths) {
   return 0;
 }
 
+// ------------------------------------------------------------------------------- updates
+
+/// `count` rows of y from `first` on are added to c; the first ones replace it.
+void add_by_us(const Matrix& y, Index first, Index count, Matrix& c) {
+  const auto stride = static_cast<Index>(c.stride());
+  kernels::multiply({y.cols(), y.cols(), count, y.row(first), 1, stride, y.row(first), stride,
+                     c.row(0), stride, first > 0, true});
+}
+
+void add_by_blas(const Matrix& y, Index first, Index count, Matrix& c) {
+  const auto stride = static_cast<int>(c.stride());
+  if (count == 1) {
+    if (first == 0) std::fill_n(c.row(0), Offset{stride} * c.rows(), 0.0F);
+    cblas_ssyr(CblasRowMajor, CblasUpper, y.cols(), 1.0F, y.row(first), 1, c.row(0), stride);
+  } else {
+    cblas_ssyrk(CblasRowMajor, CblasUpper, CblasTrans, y.cols(), count, 1.0F, y.row(first), stride,
+                first > 0 ? 1.0F : 0.0F, c.row(0), stride);
+  }
+}
+
+template <class Add>
+[[nodiscard]] std::string in_blocks(const Matrix& y, Index block, Matrix& c, const Add& add) {
+  const auto work = [&] {
+    for (Index first = 0; first < y.rows(); first += block) {
+      add(y, first, std::min(block, y.rows() - first), c);
+    }
+  };
+  return spread(
+      1e6, [] {}, work);
+}
+
+int print_updates(const std::string& widths, Index interactions, const std::string& blocks) {
+  openblas_set_num_threads(1);
+  fmt::print(
+      "| factors | interactions | a block | our kernel, us | BLAS, us |\n"
+      "|---|---|---|---|---|\n");
+  for (const int width : numbers(widths)) {
+    Matrix y(interactions, width);
+    Matrix c(width, width);
+    const std::vector<float> values = drawn(static_cast<std::size_t>(interactions) * width);
+    for (Index row = 0; row < interactions; ++row) {
+      std::copy_n(values.data() + Offset{row} * width, width, y.row(row));
+    }
+    for (const int block : numbers(blocks)) {
+      fmt::print("| {} | {} | {} | {} | {} |\n", width, interactions, block,
+                 in_blocks(y, block, c, add_by_us), in_blocks(y, block, c, add_by_blas));
+      std::fflush(stdout);
+    }
+  }
+  return 0;
+}
+
 int run(const std::vector<std::string>& words) {
   if (words.size() == 3 && words[0] == "sort") return print_sorts(words[1], std::stoul(words[2]));
   if (words.size() == 4 && words[0] == "slices") {
     return print_slices(std::stoi(words[1]), std::stoi(words[2]), words[3]);
+  }
+  if (words.size() == 4 && words[0] == "updates") {
+    return print_updates(words[1], std::stoi(words[2]), words[3]);
   }
   fmt::print(stderr, "bench_select: its file says what it takes\n");
   return 2;

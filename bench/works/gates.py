@@ -60,6 +60,7 @@ def peers(lab):
 
 
 def products(lab):
+    lab.run("bench_select", "updates", lab.usual("64,128", "8"), lab.usual(1024, 32), lab.usual("1,4,16,64,256", "1,16"))
     lab.large()
     lab.run("bench_als", 20000)
 
