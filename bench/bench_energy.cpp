@@ -7,7 +7,8 @@
 /// data in the machine's memory to the model there. "At rest" is the GPU's power over two seconds
 /// before, with its context open. A counter that cannot be read leaves its column empty, and a
 /// sentence below says why. trainings.h says what DATA may be. Counters move some ten times a
-/// second: a training should take seconds. Medians with the least and the most of the rounds.
+/// second, so a round repeats a training for two seconds at least. Medians with the least and the
+/// most of the rounds.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -26,6 +27,8 @@
 namespace likewise {
 namespace {
 
+constexpr double kLeastSeconds = 2.0;  ///< of a round
+
 struct Round {
   double seconds = 0.0;
   Energy energy;
@@ -38,6 +41,18 @@ template <class Work>
   work();
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
   return {passed.count(), meter.between(before, meter.read())};
+}
+
+/// The same of each of so many.
+template <class Work>
+[[nodiscard]] Round measure_often(const EnergyMeter& meter, const Work& work, int times) {
+  Round all = measure(meter, [&] {
+    for (int i = 0; i < times; ++i) work();
+  });
+  all.seconds /= times;
+  if (all.energy.gpu) *all.energy.gpu /= times;
+  if (all.energy.processor) *all.energy.processor /= times;
+  return all;
 }
 
 /// "median (least - most)"; empty where one is missing.
@@ -96,10 +111,11 @@ int run(const std::vector<std::string>& words) {
     const TrainingParams params = parse_training(words[at], feedback_of(words[1]));
     const auto work = [&] { (void)train(data, params, device, ResolvedRun{}); };
     work();  // loads kernels, and opens the context
+    const double once = measure(meter, work).seconds;
     const std::string rest = watts_at_rest(meter);
     std::vector<Round> rounds;
     for (int round = 0; round < std::stoi(words[2]); ++round) {
-      rounds.push_back(measure(meter, work));
+      rounds.push_back(measure_often(meter, work, static_cast<int>(kLeastSeconds / once) + 1));
     }
     print_row(words[1], device, words[at], rounds, rest);
   }

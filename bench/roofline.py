@@ -67,7 +67,7 @@ def number(row, name):
 
 def short(name):
     """"void likewise::cuda::f<(int)8, true>(...)" is "f<8, true>"."""
-    name = re.sub(r"\(anonymous namespace\)::|<unnamed>::|\b(likewise|cuda|cub|detail)::|\((int|bool|unsigned int)\)|^void ", "", name)
+    name = re.sub(r"\(anonymous namespace\)::|<?unnamed>::|\b(likewise|cuda|cub|detail)::|\((int|bool|unsigned int)\)|^void ", "", name)
     depth = 0
     for at, sign in enumerate(name):
         depth += (sign == "<") - (sign == ">")

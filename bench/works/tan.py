@@ -91,7 +91,7 @@ def stages(lab, devices, iterations):
 
 def large(lab):
     lab.gpu()
-    lab.memory(lab.usual(128, 1))
+    lab.memory(lab.usual(120, 1))
     stages(lab, "cuda@40+cuda@20", 3)
     together = [f"cuda:{','.join(lab.gpus[:count])}" for count in (2, 4) if count <= len(lab.gpus)]
     stages(lab, "+".join(["cuda", *together]), 10)

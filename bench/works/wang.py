@@ -24,7 +24,8 @@ def movielens(lab):
     for similarity in ("pearson-full", "pearson"):
         lab.run("bench_knn", shape, "user", similarity, 40, cores(), lab.usual(3, 1))
     lab.gpu()
-    lab.run("bench_knn_gpu", "cuda", 7, f"{shape},user,pearson-full,40", f"{shape},user,pearson,40")
+    lab.run("bench_knn_gpu", "cuda", 7, f"{shape},user,pearson,40")
+    lab.run("bench_knn_gpu", "cuda", 1, f"{shape},user,pearson-full,40")
 
 
 def online(lab):
