@@ -1,6 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # The CUDA plug-in, src/backends/cuda, where there is a compiler for it. LIKEWISE_CUDA says whether
 # one is needed.
+if(SKBUILD_PROJECT_NAME STREQUAL likewise-cuda13)
+  set(LIKEWISE_CUDA ON)  # `pip install ./python/cuda` asks for nothing else
+elseif(SKBUILD AND LIKEWISE_CUDA STREQUAL ON AND NOT LIKEWISE_BUNDLE)
+  message(FATAL_ERROR "LIKEWISE_CUDA=ON: for pip the CUDA plug-in is a package of its own: `pip install ./python/cuda`")
+elseif(SKBUILD AND NOT LIKEWISE_BUNDLE)
+  set(LIKEWISE_CUDA AUTO)
+  likewise_no_plugin(CUDA "pip builds it on request, as a package of its own: `pip install ./python/cuda`")
+endif()
 if(NOT LIKEWISE_CUDA)
   return()
 endif()
@@ -25,6 +33,10 @@ enable_language(CUDA)
 if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.0)
   likewise_no_plugin(CUDA "CUDA ${CMAKE_CUDA_COMPILER_VERSION} is too old; 12.0 is the first with C++20")
 endif()
+if(SKBUILD_PROJECT_NAME STREQUAL likewise-cuda13 AND NOT CMAKE_CUDA_COMPILER_VERSION MATCHES "^13[.]")
+  message(FATAL_ERROR "likewise-cuda13 is built with CUDA 13; ${CMAKE_CUDA_COMPILER} is of CUDA ${CMAKE_CUDA_COMPILER_VERSION}. \
+Let CUDACXX name another nvcc")
+endif()
 if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)  # not known to CMake before 3.26
 endif()
@@ -40,12 +52,6 @@ if(NOT failed)
   string(REGEX MATCHALL "[0-9]+\\.[0-9]" LIKEWISE_GPUS "${listed}")
   list(TRANSFORM LIKEWISE_GPUS REPLACE "\\." "")
   list(REMOVE_DUPLICATES LIKEWISE_GPUS)
-endif()
-# pip compiles the plug-in where it can be used, or on request; scripts/wheel takes what the build has.
-if(SKBUILD AND NOT LIKEWISE_BUNDLE AND LIKEWISE_CUDA STREQUAL AUTO AND NOT LIKEWISE_GPUS
-   AND LIKEWISE_CUDA_ARCHITECTURES STREQUAL native)
-  likewise_no_plugin(CUDA "this machine has no GPU; to have it for others: \
-pip install . -C cmake.define.LIKEWISE_CUDA=ON -C cmake.define.LIKEWISE_CUDA_ARCHITECTURES=all")
 endif()
 set(architectures ${LIKEWISE_CUDA_ARCHITECTURES})
 if(architectures STREQUAL native)

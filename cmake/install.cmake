@@ -31,6 +31,14 @@ foreach(plugin cuda arrow)
   endif()
 endforeach()
 
+# The package likewise-cuda13 of pip, python/cuda.
+if(TARGET likewise_cuda)
+  install(TARGETS likewise_cuda LIBRARY DESTINATION likewise_cuda13 COMPONENT cuda_package EXCLUDE_FROM_ALL)
+endif()
+if(SKBUILD AND LIKEWISE_BUNDLE)
+  include(cmake/bundle.cmake)
+endif()
+
 install(TARGETS likewise EXPORT likewise
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 install(DIRECTORY include/likewise DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)

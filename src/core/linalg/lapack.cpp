@@ -2,11 +2,9 @@
 #include "core/linalg/lapack.h"
 
 #include <dlfcn.h>
-#include <filesystem>
 #include <mutex>
 #include <string>
 #include <sys/mman.h>
-#include <system_error>
 
 #include <fmt/format.h>
 
@@ -52,13 +50,6 @@ void require_room_for_buffer() {
   munmap(room, kBuffer);
 }
 
-/// Packages that bring OpenBLAS have it next to the code; else it is the system's.
-[[nodiscard]] std::string library_file() {
-  const std::filesystem::path beside = own_folder() / kLibrary;
-  std::error_code unreadable;
-  return std::filesystem::exists(beside, unreadable) ? beside.string() : kLibrary;
-}
-
 /// Loaded once and never closed.
 struct Lapack {
   Dsyevd* dsyevd = nullptr;
@@ -66,7 +57,8 @@ struct Lapack {
   GetThreads* get_threads = nullptr;
 
   void load() {
-    const std::string file = library_file();
+    // Packages that bring OpenBLAS have it next to the code; else it is the system's.
+    const std::string file = own_file(kLibrary);
     void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) refuse(dlerror());
     set_threads = find<SetThreads>(library, "openblas_set_num_threads");

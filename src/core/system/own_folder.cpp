@@ -19,4 +19,29 @@ std::filesystem::path own_folder() {
   return failed ? std::filesystem::path() : file.parent_path();
 }
 
+bool is_python_package(const std::filesystem::path& folder) {
+  std::error_code unreadable;
+  return std::filesystem::exists(folder / "__init__.py", unreadable);
+}
+
+std::vector<std::filesystem::path> own_folders() {
+  const std::filesystem::path own = own_folder();
+  if (own.empty()) return {};
+  std::vector<std::filesystem::path> folders{own};
+  if (!is_python_package(own)) return folders;
+  for (const char* name : {"likewise", kCudaPackage}) {
+    const std::filesystem::path beside = own.parent_path() / name;
+    if (beside != own) folders.push_back(beside);
+  }
+  return folders;
+}
+
+std::string own_file(const char* name) {
+  for (const std::filesystem::path& folder : own_folders()) {
+    std::error_code unreadable;
+    if (std::filesystem::exists(folder / name, unreadable)) return folder / name;
+  }
+  return name;
+}
+
 }  // namespace likewise

@@ -2,9 +2,7 @@
 #include "backends/cuda/distributed/nccl_library.h"
 
 #include <dlfcn.h>
-#include <filesystem>
 #include <string>
-#include <system_error>
 #include <type_traits>
 
 #include <fmt/format.h>
@@ -26,13 +24,6 @@ constexpr int kCudaMajor = CUDART_VERSION / 1000;
                   "nvidia-nccl-cu{}, with the folder of its library in LD_LIBRARY_PATH), "
                   "or train on processors",
                   file, reason == nullptr ? "no reason given" : reason, kCudaMajor, kCudaMajor));
-}
-
-/// Packages that bring NCCL have it next to the plug-in; else it is the system's.
-[[nodiscard]] std::string library_file() {
-  const std::filesystem::path beside = own_folder() / kLibrary;
-  std::error_code unreadable;
-  return std::filesystem::exists(beside, unreadable) ? beside.string() : kLibrary;
 }
 
 }  // namespace
@@ -63,7 +54,7 @@ NcclLibrary load_nccl(const char* file) {
 }
 
 const NcclLibrary& nccl() {
-  static const NcclLibrary library = load_nccl(library_file().c_str());
+  static const NcclLibrary library = load_nccl(own_file(kLibrary).c_str());
   return library;
 }
 

@@ -13,20 +13,27 @@
 namespace likewise {
 namespace {
 
-constexpr PluginName kName{"CUDA plug-in", "liblikewise_cuda.so", ErrorKind::kDevice};
+constexpr PluginName kName{"CUDA plug-in", "liblikewise_cuda.so", ErrorKind::kDevice,
+                           "likewise-cuda13"};
 constexpr const char* kEntryPoint = "likewise_cuda_plugin";
 /// Of the CUDA runtime in it.
 constexpr std::uint64_t kRuntimeBytes = std::uint64_t{8} << 20;
 
+[[nodiscard]] std::string remedy() {
+  const std::string install = pip_install(kName);
+  if (install.empty()) return "install the CUDA toolkit and build likewise again";
+  return fmt::format(
+      "{} (built from the source: `pip install ./python/cuda` with the CUDA toolkit)", install);
+}
+
 [[nodiscard]] std::string find_file() {
   std::string path = find_plugin(kName);
   if (!path.empty()) return path;
-  throw Error(
-      ErrorKind::kDevice,
-      fmt::format("there is no CUDA plug-in {} in {}. To use an NVIDIA GPU (compute capability "
-                  "8.0 or newer) install the CUDA toolkit and build likewise again, or let {} name "
-                  "the plug-in's folder",
-                  kName.file, fmt::join(plugin_folders(), " or "), kPluginFolderVariable));
+  throw Error(ErrorKind::kDevice,
+              fmt::format("there is no CUDA plug-in {} in {}. To use an NVIDIA GPU (compute "
+                          "capability 8.0 or newer) {}, or let {} name the plug-in's folder",
+                          kName.file, fmt::join(plugin_folders(), " or "), remedy(),
+                          kPluginFolderVariable));
 }
 
 /// The driver works only in the process that began to use it, and looking for GPUs is use.
