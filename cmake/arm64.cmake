@@ -4,6 +4,7 @@
 set(root $ENV{LIKEWISE_ARM64_ROOT})
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 set(CMAKE_SYSROOT ${root})
 set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)

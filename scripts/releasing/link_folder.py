@@ -13,6 +13,7 @@ instead of this machine's libraries, so that they run with glibc 2.28 and the li
 from __future__ import annotations
 
 import dataclasses
+import os
 import pathlib
 import shutil
 import subprocess
@@ -22,6 +23,7 @@ from .old_libraries import make_old_library
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROOTS = ROOT / "build/release-roots"
+ARM64_ROOT = ROOT / "build/arm64-root"      # scripts/test-arm makes it
 GLIBC = "2.28"
 # The last versions that manylinux_2_28 has.
 LIBSTDCXX = {"GLIBCXX": "3.4.24", "CXXABI": "1.3.11"}
@@ -69,12 +71,13 @@ class Machine:
 
 MACHINES = {
     "x86_64": Machine("x86_64", "amd64", pathlib.Path("/")),
-    "aarch64": Machine("aarch64", "arm64", ROOT / "build/arm64-root", (f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/cmake/arm64.cmake",)),
+    "aarch64": Machine("aarch64", "arm64", ARM64_ROOT, (f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/cmake/arm64.cmake",)),
 }
 
 
 def run(*words: str | pathlib.Path, **options: object) -> str:
-    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, stdin=subprocess.DEVNULL, **options)
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                          **{"env": {**os.environ, "LIKEWISE_ARM64_ROOT": str(ARM64_ROOT)}, **options})
     if done.returncode != 0:
         raise SystemExit(f"release: failed: {' '.join(map(str, words))}\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -166,6 +169,8 @@ def make_link_folder(machine: Machine, zig: pathlib.Path) -> None:
     if (machine.folder / "made").exists():
         return
     debian = ROOTS / machine.name / "debian"
+    if machine.root == ARM64_ROOT:
+        run(ROOT / "scripts/test-arm", "--root")
     run(ROOT / "scripts/debian-root", "--sources", "amd64", ROOTS / "sources", *SOURCES)
     run(ROOT / "scripts/debian-root", "--alone", machine.debian, debian, *ALONE)
     shutil.rmtree(machine.folder, ignore_errors=True)

@@ -5,6 +5,8 @@
 #include <link.h>
 #include <system_error>
 
+#include "likewise/version.h"
+
 namespace likewise {
 
 std::filesystem::path own_folder() {
@@ -34,6 +36,11 @@ std::vector<std::filesystem::path> own_folders() {
     if (beside != own) folders.push_back(beside);
   }
   return folders;
+}
+
+std::string pip_install_cuda() {
+  if (!is_python_package(own_folder())) return {};
+  return std::string("pip install likewise-cuda13==") + kVersion;
 }
 
 std::string own_file(const char* name) {

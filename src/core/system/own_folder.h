@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 namespace likewise {
@@ -12,6 +13,10 @@ namespace likewise {
 
 /// The package of Python that holds the CUDA plug-in alone; its name has the toolkit's generation.
 inline constexpr const char* kCudaPackage = "likewise_cuda13";
+
+/// How pip gets that package in the version of this code: "pip install likewise-cuda13==0.1.0".
+/// Empty where pip did not bring likewise.
+[[nodiscard]] std::string pip_install_cuda();
 
 /// Whether `folder` is a package of Python.
 [[nodiscard]] bool is_python_package(const std::filesystem::path& folder);

@@ -93,11 +93,10 @@ void require_room(const PluginName& name, const std::string& path, std::uint64_t
 void require_same(const PluginName& name, const std::string& path, const char* what,
                   const std::string& theirs, const std::string& ours) {
   if (theirs == ours) return;
-  const std::string install = pip_install(name);
   refuse_plugin(name, path,
                 fmt::format("is of another build: its {} is {}, the program's {}. Use the plug-in "
-                            "that was built with this program{}",
-                            what, theirs, ours, install.empty() ? "" : ": " + install));
+                            "that was built with this program",
+                            what, theirs, ours));
 }
 
 }  // namespace
@@ -115,11 +114,6 @@ std::vector<std::string> plugin_folders() {
   if (!own.empty() && !is_python_package(own))
     folders.push_back(own.parent_path() / "lib" / "likewise");
   return folders;
-}
-
-std::string pip_install(const PluginName& name) {
-  if (name.package == nullptr || !is_python_package(own_folder())) return {};
-  return fmt::format("pip install {}=={}", name.package, kVersion);
 }
 
 std::string find_plugin(const PluginName& name) {

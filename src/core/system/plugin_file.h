@@ -17,10 +17,9 @@ inline constexpr const char* kPluginFolderVariable = "LIKEWISE_PLUGIN_PATH";
 
 /// Which plug-in, for messages.
 struct PluginName {
-  const char* called;             ///< "CUDA plug-in"
-  const char* file;               ///< "liblikewise_cuda.so"
-  ErrorKind failure;              ///< of an error that says why it cannot be used
-  const char* package = nullptr;  ///< of pip that brings it to likewise of pip, "likewise-cuda13"
+  const char* called;  ///< "CUDA plug-in"
+  const char* file;    ///< "liblikewise_cuda.so"
+  ErrorKind failure;   ///< of an error that says why it cannot be used
 };
 
 /// What a plug-in says of its build in plain numbers and text, readable whatever built it.
@@ -31,12 +30,8 @@ struct PluginBuild {
 };
 
 /// Where a plug-in may lie, in the order of looking: the folder that LIKEWISE_PLUGIN_PATH names;
-/// where that is not set, next to the program and in ../lib/likewise seen from there, or from a
-/// package of Python in own_folders().
+/// where that is not set, next to the program and in ../lib/likewise seen from there.
 [[nodiscard]] std::vector<std::string> plugin_folders();
-
-/// How pip gets the plug-in of this version; empty where it brings none, or did not bring likewise.
-[[nodiscard]] std::string pip_install(const PluginName& name);
 
 /// The plug-in's path; empty where it lies in none of these.
 [[nodiscard]] std::string find_plugin(const PluginName& name);

@@ -7,23 +7,36 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/system/own_folder.h"
 #include "core/system/plugin_file.h"
 #include "likewise/error.h"
 
 namespace likewise {
 namespace {
 
-constexpr PluginName kName{"CUDA plug-in", "liblikewise_cuda.so", ErrorKind::kDevice,
-                           "likewise-cuda13"};
+constexpr PluginName kName{"CUDA plug-in", "liblikewise_cuda.so", ErrorKind::kDevice};
 constexpr const char* kEntryPoint = "likewise_cuda_plugin";
 /// Of the CUDA runtime in it.
 constexpr std::uint64_t kRuntimeBytes = std::uint64_t{8} << 20;
 
 [[nodiscard]] std::string remedy() {
-  const std::string install = pip_install(kName);
+  const std::string install = pip_install_cuda();
   if (install.empty()) return "install the CUDA toolkit and build likewise again";
   return fmt::format(
-      "{} (built from the source: `pip install ./python/cuda` with the CUDA toolkit)", install);
+      "run `{}` (in likewise's source, where the CUDA toolkit is, `pip install ./python/cuda`)",
+      install);
+}
+
+/// The packages of pip are of one version.
+void require_build_of_this_program(const std::string& path, const CudaPlugin& plugin) {
+  try {
+    require_own_build(kName, path, {plugin.interface_number, plugin.version, plugin.compiler},
+                      kPluginInterface);
+  } catch (const Error& error) {
+    const std::string install = pip_install_cuda();
+    if (install.empty()) throw;
+    throw Error(error.kind(), fmt::format("{}: `{}`", error.what(), install));
+  }
 }
 
 [[nodiscard]] std::string find_file() {
@@ -55,8 +68,7 @@ const CudaPlugin& load_cuda_plugin() {
   void* entry = open_plugin(kName, path, kEntryPoint, kRuntimeBytes);
   const CudaPlugin* plugin = reinterpret_cast<decltype(&likewise_cuda_plugin)>(entry)();
   if (plugin == nullptr) refuse_plugin(kName, path, "is empty");
-  require_own_build(kName, path, {plugin->interface_number, plugin->version, plugin->compiler},
-                    kPluginInterface);
+  require_build_of_this_program(path, *plugin);
   require_no_fork();
   return *plugin;
 }
