@@ -162,6 +162,7 @@ def take_terms(machine: Machine, debian: pathlib.Path) -> None:
     terms.mkdir()
     for package in TERMS:
         shutil.copy(machine.root / "usr/share/doc" / package / "copyright", terms / f"{package}.txt")
+    shutil.copy(terms / "libstdc++-12-dev.txt", terms / "libgfortran-12-dev.txt")  # GCC's
     shutil.copy(debian / "usr/share/doc/libopenblas-serial-dev/copyright", terms / "libopenblas.txt")
 
 
