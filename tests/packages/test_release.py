@@ -150,7 +150,7 @@ def cuda(site, **variables):
 
 
 def test_the_plug_in_is_found_in_the_package_beside(site):
-    assert "yes cuda" in cuda(site)
+    assert "cuda:0 " in cuda(site)
 
 
 def test_a_plug_in_of_another_version_is_refused_with_what_to_install(site):
