@@ -79,7 +79,9 @@ def make_wheel(machine: Machine, python: str, cuda: str) -> list[pathlib.Path]:
     folder = ROOT / f"build/release-{machine.name}"
     interpreter = environment(python)
     with_cuda = cuda != "OFF" and machine.name == "x86_64"
-    run("cmake", "-Wno-dev", "-G", "Ninja", "-S", ROOT, "-B", folder, "-DCMAKE_BUILD_TYPE=Release", "-DLIKEWISE_BUILD_TESTS=OFF",
+    # What the folder knows of another Python.
+    forgotten = [word for name in ("Python_*", "_Python*", "PYTHON_*", "SKBUILD*", "NB_*") for word in ("-U", name)]
+    run("cmake", "-Wno-dev", *forgotten, "-G", "Ninja", "-S", ROOT, "-B", folder, "-DCMAKE_BUILD_TYPE=Release", "-DLIKEWISE_BUILD_TESTS=OFF",
         "-DLIKEWISE_BUILD_BENCH=OFF", "-DLIKEWISE_UNITY_BUILD=ALL", "-DLIKEWISE_ARROW=OFF", "-DLIKEWISE_BUILD_PYTHON=ON",
         f"-DLIKEWISE_POSTGRES={'ON' if machine.name == 'x86_64' else 'OFF'}", f"-DLIKEWISE_CUDA={'ON' if with_cuda else 'OFF'}",
         *([f"-DLIKEWISE_CUDA_ARCHITECTURES={cuda}"] if with_cuda else []), f"-DLIKEWISE_LINK_FOLDER={machine.folder}",
