@@ -28,7 +28,8 @@ def cmfrec(x, f, factors, w_item, lambda_):
     from cmfrec import CMF_implicit
 
     warm = np.flatnonzero(np.asarray(x.sum(0)).ravel())
-    model = CMF_implicit(k=factors, w_item=w_item, lambda_=lambda_, niter=10, nthreads=2, verbose=False)
+    model = CMF_implicit(k=factors, w_item=w_item, lambda_=lambda_, niter=10, nthreads=2, verbose=False,
+                         NA_as_zero_item=True)  # an item has not the tags that are not told
     model.fit(x[:, warm].tocoo(), I=f[warm].tocoo())
     table = np.zeros((x.shape[1], factors))
     table[warm] = model.B_

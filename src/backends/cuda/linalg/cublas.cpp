@@ -2,8 +2,6 @@
 #include "backends/cuda/linalg/cublas.h"
 
 #include <dlfcn.h>
-#include <filesystem>
-#include <system_error>
 #include <type_traits>
 
 #include <fmt/format.h>
@@ -30,14 +28,6 @@ constexpr int kUsualAlgorithm = -1;
                           "cuBLAS for CUDA {} (NVIDIA's package libcublas; of pip nvidia-cublas, "
                           "with the folder of its library in LD_LIBRARY_PATH), or take the cpu",
                           file, reason == nullptr ? "no reason given" : reason, kCudaMajor));
-}
-
-/// Packages that bring cuBLAS have it next to the plug-in; else it is the system's.
-[[nodiscard]] std::string library_file() {
-  const std::string name = fmt::format("libcublas.so.{}", kCudaMajor);
-  const std::filesystem::path beside = own_folder() / name;
-  std::error_code unreadable;
-  return std::filesystem::exists(beside, unreadable) ? beside.string() : name;
 }
 
 [[nodiscard]] CublasLibrary load(const std::string& file) {
@@ -79,7 +69,8 @@ void run(CublasLibrary::Handle handle, cudaDataType type, const CrossProduct<T>&
 }  // namespace
 
 const CublasLibrary& cublas() {
-  static const CublasLibrary library = load(library_file());
+  static const CublasLibrary library =
+      load(own_file(fmt::format("libcublas.so.{}", kCudaMajor).c_str()));
   return library;
 }
 
