@@ -61,12 +61,13 @@ def lists_of(frame):
 def objective_of(model, ratings, implicit, lam, alpha):
     """By its definition, in float64: cells by cells, and lambda times the row's likes or ratings."""
     sides = [table(factors) for factors in (model.userFactors, model.itemFactors)]
-    places = [{name: at for at, name in enumerate(sorted(side))} for side in sides]
+    names = [np.array(sorted(side)) for side in sides]
     x, y = (np.array([side[name] for name in sorted(side)], dtype=np.float64) for side in sides)
-    rows = ratings.toArrow().to_pydict() if hasattr(ratings, "toArrow") else ratings.toPandas().to_dict("list")
-    u = np.array([places[0][one] for one in rows["user"]])
-    i = np.array([places[1][one] for one in rows["item"]])
-    r = np.array(rows["rating"], dtype=np.float64)
+    rows = ratings.toArrow() if hasattr(ratings, "toArrow") else pa.Table.from_pandas(ratings.toPandas())
+    ids = [rows[column].to_numpy() for column in ("user", "item")]
+    u, i = (np.searchsorted(known, of_rows) for known, of_rows in zip(names, ids))
+    assert (names[0][u] == ids[0]).all() and (names[1][i] == ids[1]).all()
+    r = rows["rating"].to_numpy().astype(np.float64)
     scores = np.einsum("nf,nf->n", x[u], y[i])
     penalty = lam * ((np.bincount(u, minlength=len(x)) * (x**2).sum(1)).sum() +
                      (np.bincount(i, minlength=len(y)) * (y**2).sum(1)).sum())

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from conftest import PACKAGES, ROOT, require_spark
+from conftest import PACKAGES, QUICK_START, ROOT, require_spark
 
 require_spark()
 
@@ -23,7 +23,8 @@ def test_the_program_of_the_page_runs(tmp_path, cells):
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1",
                    "PYTHONPATH": os.pathsep.join(filter(None, [PACKAGES, os.environ.get("PYTHONPATH", "")])),
                    "PYSPARK_SUBMIT_ARGS": "--master local[2] --conf spark.ui.enabled=false "
-                                          "--conf spark.sql.shuffle.partitions=2 pyspark-shell"}
+                                          "--conf spark.sql.shuffle.partitions=2 --conf spark.sql.codegen.wholeStage=false "
+                                          f"--driver-java-options '{QUICK_START}' pyspark-shell"}
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True,
                           timeout=170, check=False)
     assert done.returncode == 0, done.stderr

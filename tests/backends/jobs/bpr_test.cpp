@@ -28,7 +28,7 @@
 #include "tests/errors.h"
 #include "tests/support.h"
 
-namespace likewise {
+namespace likewise::bpr_test {
 namespace {
 
 using testing::HasSubstr;
@@ -530,4 +530,4 @@ TEST(StripePairs, EachMeetsEachOnce) {
 }
 
 }  // namespace
-}  // namespace likewise
+}  // namespace likewise::bpr_test

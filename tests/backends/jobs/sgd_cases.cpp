@@ -11,7 +11,7 @@
 namespace likewise::test {
 namespace {
 
-[[nodiscard]] CsrMatrix half_in_a_row() {
+[[nodiscard]] CsrMatrix half_of_all_items() {
   std::vector<Entry> entries;
   for (Index i = 0; i < 9000; ++i) entries.push_back({11, i, 1.0F + static_cast<float>(i % 5)});
   for (Index u = 0; u < 6000; ++u) {
@@ -58,7 +58,7 @@ std::vector<SgdMatrix> sgd_matrices() {
   all.push_back({"one cell", make_csr(1, 1, {&cell, 1})});
   all.push_back({"fewer users than ranks", random_csr(3, 40, 9.0, 2)});
   all.push_back({"some", random_csr(300, 120, 20.0, 3)});
-  all.push_back({"half in a row", half_in_a_row()});
+  all.push_back({"half in a row", half_of_all_items()});
   return all;
 }
 

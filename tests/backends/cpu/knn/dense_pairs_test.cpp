@@ -34,14 +34,14 @@ CsrMatrix nearly_full(Index rows, Index cols, bool whole) {
 template <class T>
 std::vector<T> sums_of(const CsrView& m, Index x, Index y, int lanes) {
   std::vector<T> sums(8);
+  Offset j = m.offsets[y];
   for (Offset i = m.offsets[x]; i < m.offsets[x + 1]; ++i) {
-    for (Offset j = m.offsets[y]; j < m.offsets[y + 1]; ++j) {
-      if (m.columns[i] != m.columns[j]) continue;
-      const T a{m.values[i]};
-      const T b{m.values[j]};
-      const T terms[] = {T{1}, a, b, a * a, b * b, a * b};
-      for (std::size_t t = 0; t < 6; ++t) sums[t] += terms[t];
-    }
+    while (j < m.offsets[y + 1] && m.columns[j] < m.columns[i]) ++j;
+    if (j == m.offsets[y + 1] || m.columns[j] != m.columns[i]) continue;
+    const T a{m.values[i]};
+    const T b{m.values[j]};
+    const T terms[] = {T{1}, a, b, a * a, b * b, a * b};
+    for (std::size_t t = 0; t < 6; ++t) sums[t] += terms[t];
   }
   if (lanes == 1) return {sums[5]};
   if (lanes == 4) return {sums[0], sums[3], sums[4], sums[5]};
