@@ -36,6 +36,7 @@
 #include "gather_floor.h"
 #include "likewise/likewise.h"
 #include "link_rate.h"
+#include "program.h"
 
 namespace likewise {
 namespace {
@@ -548,11 +549,4 @@ int run(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace likewise
 
-int main(int argc, char** argv) {
-  try {
-    return likewise::run({argv + 1, argv + argc});
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_als_gpu: {}\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return likewise::run_program(argc, argv, likewise::run); }

@@ -23,6 +23,7 @@
 #include "algorithms/knn/similarity.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/likewise.h"
+#include "program.h"
 
 namespace likewise {
 namespace {
@@ -128,11 +129,4 @@ int run(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace likewise
 
-int main(int argc, char** argv) {
-  try {
-    return likewise::run({argv + 1, argv + argc});
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_blocks: {}\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return likewise::run_program(argc, argv, likewise::run); }

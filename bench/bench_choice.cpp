@@ -11,6 +11,7 @@
 #include "backends/cuda/host/als_tuning.h"
 #include "backends/cuda/host/several_gpus.h"
 #include "likewise/likewise.h"
+#include "program.h"
 
 namespace likewise {
 namespace {
@@ -56,11 +57,4 @@ int run(const std::vector<std::string>& shapes) {
 }  // namespace
 }  // namespace likewise
 
-int main(int argc, char** argv) {
-  try {
-    return likewise::run({argv + 1, argv + argc});
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_choice: {}\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return likewise::run_program(argc, argv, likewise::run); }

@@ -21,6 +21,7 @@
 
 #include "energy_meter.h"
 #include "likewise/likewise.h"
+#include "program.h"
 #include "training/train.h"
 #include "trainings.h"
 
@@ -126,11 +127,4 @@ int run(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace likewise
 
-int main(int argc, char** argv) {
-  try {
-    return likewise::run({argv + 1, argv + argc});
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_energy: {}\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return likewise::run_program(argc, argv, likewise::run); }

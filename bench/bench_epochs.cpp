@@ -25,6 +25,7 @@
 #include <fmt/format.h>
 
 #include "likewise/likewise.h"
+#include "program.h"
 #include "training/train.h"
 #include "trainings.h"
 
@@ -161,11 +162,4 @@ int run_all(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace likewise
 
-int main(int argc, char** argv) {
-  try {
-    return likewise::run_all({argv + 1, argv + argc});
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_epochs: {}\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return likewise::run_program(argc, argv, likewise::run_all); }

@@ -30,6 +30,7 @@
 #include "backends/jobs/device_jobs.h"
 #include "core/system/parallel.h"
 #include "likewise/likewise.h"
+#include "program.h"
 
 namespace likewise {
 namespace {
@@ -238,11 +239,4 @@ int run(const Words& words) {
 }  // namespace
 }  // namespace likewise
 
-int main(int argc, char** argv) {
-  try {
-    return likewise::run({argv + 1, argv + argc});
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_ranks_gpu: {}\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return likewise::run_program(argc, argv, likewise::run); }

@@ -31,6 +31,7 @@
 
 #include "core/linalg/dense_kernels.h"
 #include "likewise/likewise.h"
+#include "program.h"
 
 namespace likewise {
 namespace {
@@ -223,11 +224,4 @@ int run(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace likewise
 
-int main(int argc, char** argv) {
-  try {
-    return likewise::run({argv + 1, argv + argc});
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_select: {}\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return likewise::run_program(argc, argv, likewise::run); }

@@ -21,6 +21,7 @@
 
 #include "core/system/parallel.h"
 #include "likewise/likewise.h"
+#include "program.h"
 
 namespace likewise {
 namespace {
@@ -107,11 +108,4 @@ int run(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace likewise
 
-int main(int argc, char** argv) {
-  try {
-    return likewise::run({argv + 1, argv + argc});
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_top_k: {}\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return likewise::run_program(argc, argv, likewise::run); }
