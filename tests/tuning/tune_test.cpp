@@ -707,10 +707,12 @@ TEST(Tune, ATrainingThatIsTooLongForTheBudgetIsBrokenOff) {
   EXPECT_EQ(result.model->algorithm(), "als");
   EXPECT_EQ(algorithm_name(result.trials.front().params), "als");  // what auto would take
   EXPECT_LE(late, 4);                                              // each looks once per block
-  const std::vector<std::string> reasons = result.failures();
-  ASSERT_EQ(reasons.size(), 2U);
-  for (const std::string& reason : reasons) {
-    EXPECT_THAT(reason, HasSubstr("-knn: nothing was measured in the time that the budget left"));
+  // A second als may be broken off as well, where the first is quick.
+  for (const char* algorithm : {"item-knn", "user-knn"}) {
+    EXPECT_THAT(
+        result.failures(),
+        testing::Contains(HasSubstr(
+            algorithm + std::string(": nothing was measured in the time that the budget left"))));
   }
   options.algorithms = {"item-knn"};
   options.budget = parse_budget("0.3s");
