@@ -24,6 +24,7 @@
 #include "backends/jobs/device_jobs.h"
 #include "likewise/likewise.h"
 #include "program.h"
+#include "retrieval/nearest_rows.h"
 
 namespace likewise {
 namespace {
@@ -55,13 +56,6 @@ constexpr int kRounds = 5;
   return additions;
 }
 
-[[nodiscard]] std::vector<Index> by_length(const CsrView& rows) {
-  std::vector<Index> order(static_cast<std::size_t>(rows.rows));
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::greater{}, [&](Index row) { return rows.row_size(row); });
-  return order;
-}
-
 /// The largest number over the mean.
 [[nodiscard]] double imbalance(const std::vector<double>& parts) {
   const double sum = std::accumulate(parts.begin(), parts.end(), 0.0);
@@ -83,7 +77,7 @@ void print_row(const CsrView& rows, const KnnSearch& search, Index k, int parts,
   const std::vector<double> additions = additions_of(rows);
   std::vector<Index> order(static_cast<std::size_t>(rows.rows));
   std::iota(order.begin(), order.end(), 0);
-  const std::vector<Index> sorted = by_length(rows);
+  const std::vector<Index> sorted = by_falling_length(rows);
   const auto count = static_cast<std::size_t>(parts);
   const auto in_blocks = [&](std::size_t at) { return at * count / order.size(); };
   const auto dealt = [&](std::size_t at) { return at % count; };

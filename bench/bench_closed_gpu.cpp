@@ -20,6 +20,7 @@
 #include "algorithms/spectral/spectral.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/synthetic.h"
+#include "program.h"
 
 namespace likewise {
 namespace {
@@ -85,17 +86,9 @@ void measure(const Device& device, const std::string& text, int rounds) {
 
 int main(int argc, char** argv) {
   using namespace likewise;
-  try {
-    const auto device = open_device(argc > 1 ? argv[1] : "cuda");
-    const int rounds = argc > 2 ? std::max(1, std::stoi(argv[2])) : 5;
-    std::vector<std::string> works(argv + std::min(argc, 3), argv + argc);
-    if (works.empty()) works = {"ease:30000x41000x1000000"};
+  const auto begin = [](const Device& device) {
     fmt::print("{}\n\n| work | interactions | s | stages |\n|---|---|---|---|\n",
                device.description());
-    for (const std::string& work : works) measure(device, work, rounds);
-    return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_closed_gpu: {}\n", error.what());
-    return 1;
-  }
+  };
+  return run_works(argc, argv, "cuda", {"ease:30000x41000x1000000"}, begin, measure);
 }

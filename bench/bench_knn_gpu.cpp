@@ -18,6 +18,7 @@
 #include "backends/jobs/device_jobs.h"
 #include "likewise/knn.h"
 #include "likewise/synthetic.h"
+#include "program.h"
 
 namespace likewise {
 namespace {
@@ -139,19 +140,11 @@ void measure(const Device& device, const std::string& text, int rounds) {
 
 int main(int argc, char** argv) {
   using namespace likewise;
-  try {
-    const auto device = open_device(argc > 1 ? argv[1] : "cuda");
-    const int rounds = argc > 2 ? std::stoi(argv[2]) : 5;
-    std::vector<std::string> works(argv + std::min(argc, 3), argv + argc);
-    if (works.empty()) works = {"ml-20m,item,cosine,20"};
+  const auto begin = [](const Device& device) {
     fmt::print(
         "{}\n\n| work | common entries | to the device, ms | first search | another | G/s |\n"
         "|---|---|---|---|---|---|\n",
         device.description());
-    for (const std::string& work : works) measure(device, work, rounds);
-    return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_knn_gpu: {}\n", error.what());
-    return 1;
-  }
+  };
+  return run_works(argc, argv, "cuda", {"ml-20m,item,cosine,20"}, begin, measure);
 }

@@ -27,6 +27,7 @@
 #include "likewise/knn.h"
 #include "likewise/read.h"
 #include "likewise/synthetic.h"
+#include "program.h"
 
 namespace likewise {
 namespace {
@@ -168,7 +169,7 @@ void measure_knn(const Device& device, const std::string& work,
           });
 }
 
-void measure(const Device& device, const std::string& work, int rounds) {
+void measure_work(const Device& device, const std::string& work, int rounds) {
   const std::vector<std::string> parts = split(work);
   const bool factors = parts.size() == 3 && parts[1] == "factors";
   const bool neighbours = parts.size() == 4 && (parts[1] == "user" || parts[1] == "item");
@@ -186,19 +187,13 @@ void measure(const Device& device, const std::string& work, int rounds) {
 
 int main(int argc, char** argv) {
   using namespace likewise;
-  try {
-    const Device device = open_device(argc > 1 ? argv[1] : "auto");
-    const int rounds = argc > 2 ? std::stoi(argv[2]) : 5;
-    std::vector<std::string> works(argv + std::min(argc, 3), argv + argc);
-    if (works.empty())
-      works = {"6040x3706x1000209,item,cosine,rated", "6040x3706x1000209,factors,64"};
+  const auto begin = [](const Device& device) {
     fmt::print(
         "{}\n\n| work | rows x columns | made, ms | similarities | ratings | a million pairs | "
         "device, MiB |\n|---|---|---|---|---|---|---|\n",
         device_text(device));
-    for (const std::string& work : works) measure(device, work, rounds);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_predictions: {}\n", error.what());
-    return 1;
-  }
+  };
+  return run_works(argc, argv, "auto",
+                   {"6040x3706x1000209,item,cosine,rated", "6040x3706x1000209,factors,64"}, begin,
+                   measure_work);
 }

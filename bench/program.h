@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/// `run_program`: the main() of benchmarks that take words.
+/// `run_program`: the main() of benchmarks that take words; `run_works`: of those that take DEVICE
+/// ROUNDS WORK...
 #pragma once
 
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "likewise/device.h"
 
 namespace likewise {
 
@@ -22,6 +26,24 @@ int run_program(int argc, char** argv, const Run& run) {
     fmt::print(stderr, "{}: {}\n", name, error.what());
     return 1;
   }
+}
+
+/// measure(device, work, rounds) for each work, after begin(device). Without words: `usual_device`,
+/// 5 rounds, `usual_works`.
+template <class Begin, class Measure>
+int run_works(int argc, char** argv, const char* usual_device,
+              const std::vector<std::string>& usual_works, const Begin& begin,
+              const Measure& measure) {
+  return run_program(argc, argv, [&](const std::vector<std::string>& words) {
+    const Device device = open_device(words.empty() ? usual_device : words[0]);
+    const int rounds = words.size() > 1 ? std::max(1, std::stoi(words[1])) : 5;
+    std::vector<std::string> works(words.begin() + std::min<std::ptrdiff_t>(2, std::ssize(words)),
+                                   words.end());
+    if (works.empty()) works = usual_works;
+    begin(device);
+    for (const std::string& work : works) measure(device, work, rounds);
+    return 0;
+  });
 }
 
 }  // namespace likewise

@@ -24,9 +24,10 @@ Facts counts_of(const CsrView& m) {
 
 void write_data_page(const std::string& title, const CsrView& by_user, const std::string& path) {
   const std::vector<double> users = descending_row_sizes(by_user);
-  const std::vector<double> items = descending_row_sizes(transpose(by_user).view());
+  const CsrMatrix by_item = transpose(by_user);
+  const std::vector<double> items = descending_row_sizes(by_item.view());
   const std::string cards = histogram_sections(users, items) + distribution_section(users, items) +
-                            pattern_sections(by_user);
+                            pattern_sections(by_user, by_item.view());
   write_page(
       page(title, "What the interactions look like.",
            fmt::format("{}<div class='cards'>\n{}</div>\n", figures(counts_of(by_user)), cards)),

@@ -167,10 +167,9 @@ std::string histogram_sections(const std::vector<double>& users, const std::vect
          section("Items by their interactions", spread_of(items), draw(histogram_of(items)));
 }
 
-std::string pattern_sections(const CsrView& by_user) {
-  const CsrMatrix by_item = transpose(by_user);
+std::string pattern_sections(const CsrView& by_user, const CsrView& by_item) {
   const Grid given = grid_of(by_user, as_it_comes(by_user.rows), as_it_comes(by_user.cols));
-  const Grid sorted = grid_of(by_user, busiest_first(by_user), busiest_first(by_item.view()));
+  const Grid sorted = grid_of(by_user, busiest_first(by_user), busiest_first(by_item));
   return section("Pattern of sparsity",
                  "Users down, items across, as the file has them first; the denser the darker, by "
                  "logarithms.",

@@ -22,6 +22,6 @@ namespace likewise::cli {
 
 /// The matrix as a grid of at most 100 x 100 cells, the denser the darker: as it comes, and with
 /// the busiest first.
-[[nodiscard]] std::string pattern_sections(const CsrView& by_user);
+[[nodiscard]] std::string pattern_sections(const CsrView& by_user, const CsrView& by_item);
 
 }  // namespace likewise::cli
