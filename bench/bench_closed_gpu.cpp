@@ -18,7 +18,6 @@
 
 #include "algorithms/ease/ease.h"
 #include "algorithms/spectral/spectral.h"
-#include "backends/jobs/device_jobs.h"
 #include "likewise/synthetic.h"
 #include "program.h"
 
@@ -53,10 +52,9 @@ struct Work {
     params.form = EaseForm::kDense;
     return [=](const RunControl& control) { (void)train_ease(by_user, params, device, control); };
   }
-  const int factors = work.factors;
-  return [=](const RunControl& control) {
-    (void)job<SpectralJob>(device).decompose(by_user, factors, 1, control);
-  };
+  SpectralParams params;
+  params.factors = work.factors;
+  return [=](const RunControl& control) { (void)train_spectral(by_user, params, device, control); };
 }
 
 void measure(const Device& device, const std::string& text, int rounds) {

@@ -197,7 +197,7 @@ def compare(name, folder, other):
         say(name, f"{kind.algorithm}, `item_features`", *by_model(test, kind))
     say(name, "als with its own factors, `item_features`", *by_model(test, likewise.Als()))
     for kind, choices in (("lightfm", [{"epochs": e, "item_alpha": a} for e in (10, 30) for a in (0.0, 1e-5)]),
-                          ("cmfrec", [{"w_item": w, "lambda_": l} for w in (0.5, 5.0) for l in (1.0, 10.0)])):
+                          ("cmfrec", [{"w_item": w, "lambda_": l} for w in (0.1, 0.5, 5.0) for l in (1.0, 10.0, 50.0)])):
         if not other:
             continue
         seen = by_other(validation, other, kind, factors, choices)

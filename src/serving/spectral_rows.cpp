@@ -2,36 +2,20 @@
 #include "serving/spectral_rows.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include "algorithms/row_counts.h"
+#include "algorithms/spectral/user_sums.h"
 
 namespace likewise {
 
 SpectralRows::SpectralRows(const Factors& factors, const SpectralParams& params,
                            const CsrView& history)
-    : factors_(factors), scale_(static_cast<std::size_t>(factors.items.rows())) {
-  if (history.rows == 0) return;
-  const std::vector<Offset> counts = column_counts(history);
-  std::ranges::transform(counts, scale_.begin(), [&](Offset n) {
-    return n > 0 ? std::pow(static_cast<double>(n), -2.0 * params.item_exponent) : 0.0;
-  });
-}
-
-std::vector<double> SpectralRows::sum(std::span<const Index> items,
-                                      std::span<const float> values) const {
-  std::vector<double> x(static_cast<std::size_t>(factors_.items.cols()));
-  for (std::size_t e = 0; e < items.size(); ++e) {
-    const double value = values.empty() ? 1.0 : double{values[e]};
-    const double weight = value * scale_[static_cast<std::size_t>(items[e])];
-    const float* const y = factors_.items.row(items[e]);
-    for (std::size_t f = 0; f < x.size(); ++f) x[f] += weight * double{y[f]};
-  }
-  return x;
-}
+    : factors_(factors),
+      scale_(history.rows > 0
+                 ? scale_of_items(history, params.item_exponent)
+                 : std::vector<double>(static_cast<std::size_t>(factors.items.rows()))) {}
 
 std::vector<double> SpectralRows::solve(const FoldInRow& row) const {
-  return sum(row.columns, row.values);
+  return sum_of_items(row.columns, row.values, scale_, factors_.items.view());
 }
 
 Explanation SpectralRows::explain(const FoldInRow& row, Index item) const {

@@ -2,7 +2,6 @@
 /// Users of spectral factors.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "likewise/csr.h"
@@ -21,10 +20,6 @@ class SpectralRows final : public FoldInSolver {
   [[nodiscard]] Index width() const override { return factors_.items.cols(); }
   [[nodiscard]] std::vector<double> solve(const FoldInRow& row) const override;
   [[nodiscard]] Explanation explain(const FoldInRow& row, Index item) const override;
-
-  /// The same of columns and as many values.
-  [[nodiscard]] std::vector<double> sum(std::span<const Index> items,
-                                        std::span<const float> values) const;
 
  private:
   const Factors& factors_;

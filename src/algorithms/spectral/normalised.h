@@ -16,6 +16,11 @@ struct SpectralFactors {
   /// V, items x factors: the largest component of a column is positive, of equally large ones the
   /// first. Columns of singular values that are 0 are zeros.
   Matrix items;
+
+  /// Of a matrix of zeros.
+  [[nodiscard]] static SpectralFactors none(Index items, int factors) {
+    return {std::vector<double>(static_cast<std::size_t>(factors)), Matrix(items, factors)};
+  }
 };
 
 /// A = D_U^(-1/2) X D_I^(-1/2) with the columns of `by_user`, in float32.

@@ -10,6 +10,7 @@
 #include "algorithms/parameters/validate.h"
 #include "algorithms/row_counts.h"
 #include "algorithms/spectral/params.h"
+#include "algorithms/spectral/user_sums.h"
 #include "backends/jobs/device_jobs.h"
 #include "core/system/parallel.h"
 #include "likewise/error.h"
@@ -67,14 +68,8 @@ Factors train_spectral(const CsrView& by_user, const SpectralParams& params, con
   Factors factors;
   factors.items = std::move(found.items);
   scale_items(by_user, params, found.singular, factors.items);
-  factors.users = Matrix(by_user.rows, params.factors);
-  const SpectralRows rows(factors, params, by_user);
-  parallel_for(by_user.rows, 64, [&](Offset user) {
-    const auto row = static_cast<Index>(user);
-    const std::vector<double> x = rows.sum(by_user.row_columns(row), by_user.row_values(row));
-    float* const to = factors.users.row(row);
-    for (std::size_t f = 0; f < x.size(); ++f) to[f] = static_cast<float>(x[f]);
-  });
+  factors.users =
+      spectral.users(by_user, scale_of_items(by_user, params.item_exponent), factors.items);
   return factors;
 }
 
@@ -88,12 +83,7 @@ class Spectral final : public AlgorithmOf<SpectralParams> {
   void check_values(const CsrView& by_user) const override { check_spectral_values(by_user); }
 
   [[nodiscard]] double core_seconds(const CsrView& by_user) const override {
-    // The basis is three times as wide as the factors; it is multiplied by the matrix twice, and
-    // made orthogonal to itself.
-    const double width = 3.0 * params().factors;
-    return (2.0 * static_cast<double>(by_user.nnz()) * width) / kSharedRate +
-           (static_cast<double>(by_user.rows) + 2.0 * by_user.cols) * width * width / kDenseRate +
-           10.0 * width * width * width / kDenseRate;
+    return spectral_core_seconds(shape_of(by_user, params()));
   }
   [[nodiscard]] std::optional<Job> training_job() const override { return Job::kSpectral; }
   [[nodiscard]] MemoryPlan memory(const Device& device, const CsrView& by_user) const override {

@@ -66,4 +66,17 @@ namespace likewise {
 [[nodiscard]] Matrix cuda_ease_weights(const GpuUse& use, const CsrView& by_user,
                                        const EaseSystem& system, const RunControl& control);
 
+/// Why spectral factors cannot be found on a GPU, and what to do; empty where they can.
+[[nodiscard]] std::string cuda_spectral_problem();
+
+/// What spectral factors take of a GPU now.
+[[nodiscard]] MemoryPlan plan_cuda_spectral(const GpuUse& use, const SpectralShape& shape);
+
+/// Spectral factors on one GPU: as SpectralJob.
+[[nodiscard]] SpectralFactors cuda_spectral_factors(const GpuUse& use, const CsrView& by_user,
+                                                    int factors, std::uint64_t seed,
+                                                    const RunControl& control);
+[[nodiscard]] Matrix cuda_spectral_users(const GpuUse& use, const CsrView& by_user,
+                                         std::span<const double> scale, const Matrix& items);
+
 }  // namespace likewise

@@ -36,6 +36,8 @@ constexpr CudaBpr kBpr{plan_cuda_bpr, make_cuda_bpr_solver};
 constexpr CudaTopK kTopK{make_cuda_scorer};
 constexpr CudaPredictions kPredictions{make_cuda_predictions, make_cuda_predictions};
 constexpr CudaEase kEase{cuda::cublas_problem, plan_cuda_ease, cuda_ease_weights};
+constexpr CudaSpectral kSpectral{cuda_spectral_problem, plan_cuda_spectral, cuda_spectral_factors,
+                                 cuda_spectral_users};
 constexpr CudaPlugin kPlugin{kPluginInterface,
                              kVersion,
                              kPluginCompiler,
@@ -49,7 +51,8 @@ constexpr CudaPlugin kPlugin{kPluginInterface,
                              &kBpr,
                              &kTopK,
                              &kPredictions,
-                             &kEase};
+                             &kEase,
+                             &kSpectral};
 
 }  // namespace
 }  // namespace likewise

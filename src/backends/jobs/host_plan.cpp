@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 
 #include "algorithms/als/weights.h"
+#include "algorithms/cost.h"
 #include "algorithms/ease/ease_scales.h"
 #include "algorithms/sgd/grid.h"
+#include "algorithms/spectral/krylov.h"
 #include "core/system/memory.h"
 #include "likewise/error.h"
 #include "likewise/matrix.h"
@@ -88,10 +90,18 @@ MemoryPlan ease_plan(const EaseShape& shape, Offset number_bytes) {
             Offset{sizeof(float)}}});
 }
 
+double spectral_core_seconds(const SpectralShape& shape) {
+  // The basis is multiplied by the matrix twice, and made orthogonal to itself.
+  const double width = 3.0 * shape.factors;
+  return (2.0 * static_cast<double>(shape.interactions) * width) / kSharedRate +
+         (static_cast<double>(shape.users) + 2.0 * shape.items) * width * width / kDenseRate +
+         10.0 * width * width * width / kDenseRate;
+}
+
 MemoryPlan spectral_plan(const SpectralShape& shape, Offset basis) {
   constexpr Offset kFloat = sizeof(float);
   const Offset rows = Offset{shape.users} + shape.items;
-  const Offset block = std::min<Offset>(shape.items, std::max(16, shape.factors / 4));
+  const Offset block = KrylovWidths(shape.items, shape.factors).block;
   return checked_plan({shape.users, shape.items, shape.interactions},
                       {{"interactions, normalised, by user and by item",
                         2 * shape.interactions * Offset{sizeof(Index) + sizeof(float)}},

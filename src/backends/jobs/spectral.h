@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "algorithms/spectral/normalised.h"
 #include "likewise/control.h"
@@ -23,6 +24,9 @@ struct SpectralShape {
   int factors = 0;
 };
 
+/// Seconds of a training by one core.
+[[nodiscard]] double spectral_core_seconds(const SpectralShape& shape);
+
 /// Decomposes. Thread-safe; the same bits for any number of threads.
 class SpectralJob {
  public:
@@ -38,6 +42,11 @@ class SpectralJob {
   [[nodiscard]] virtual SpectralFactors decompose(const CsrView& by_user, int factors,
                                                   std::uint64_t seed,
                                                   const RunControl& control) const = 0;
+
+  /// User factors from those of the items: user_sums() (algorithms/spectral/user_sums.h). Errors:
+  /// kOutOfMemory, kDevice.
+  [[nodiscard]] virtual Matrix users(const CsrView& by_user, std::span<const double> scale,
+                                     const Matrix& items) const = 0;
 };
 
 }  // namespace likewise

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "algorithms/spectral/normalised.h"
+#include "algorithms/spectral/user_sums.h"
 #include "backends/jobs/host_plan.h"
 #include "backends/reference/jobs.h"
 #include "core/linalg/lapack.h"
@@ -36,6 +37,10 @@ class ReferenceSpectral final : public SpectralJob {
     SpectralFactors result{singular_values(values), std::move(v)};
     settle_columns(result);
     return result;
+  }
+  [[nodiscard]] Matrix users(const CsrView& by_user, std::span<const double> scale,
+                             const Matrix& items) const override {
+    return user_sums(by_user, scale, items);
   }
 
  private:

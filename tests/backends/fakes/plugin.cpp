@@ -307,7 +307,7 @@ const likewise::CudaPlugin* likewise_cuda_plugin() {
   const std::scoped_lock lock(mutex);
   CudaPlugin& plugin = plugins.emplace_back(CudaPlugin{
       kPluginInterface, kVersion, kPluginCompiler, find_gpus, peers_of, connection_problem,
-      connection, &kAls, &kKnn, nullptr, nullptr, nullptr, &kPredictions, nullptr});
+      connection, &kAls, &kKnn, nullptr, nullptr, nullptr, &kPredictions, nullptr, nullptr});
   if (are_several()) {
     plugin.top_k = &kTopK;
     plugin.sgd = &kSgd;

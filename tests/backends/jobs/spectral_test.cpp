@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Spectral factors on awkward matrices: the reference by what defines a decomposition, the CPU
+/// Spectral factors on awkward matrices: the reference by what defines a decomposition, devices
 /// against the reference.
 #include "backends/jobs/spectral.h"
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "algorithms/spectral/normalised.h"
+#include "algorithms/spectral/user_sums.h"
 #include "backends/cpu/jobs.h"
+#include "backends/jobs/device_jobs.h"
 #include "backends/reference/jobs.h"
+#include "tests/backends/device_test.h"
 #include "tests/csr_entries.h"
 #include "tests/support.h"
 
@@ -94,28 +98,44 @@ void expect_shape(const SpectralFactors& found, Index items, int factors) {
   }
 }
 
-TEST(Spectral, AllFactorsGiveTheMatrixAgain) {
-  for (const auto& job : {make_reference_spectral(), make_cpu_spectral()}) {
-    for (const CsrMatrix& m : matrices()) {
-      SCOPED_TRACE(testing::Message() << m.rows << " x " << m.cols);
-      for (const int more : {1, 3}) {
-        const SpectralFactors found = job->decompose(m.view(), m.cols + more, 1, {});
-        expect_shape(found, m.cols, m.cols + more);
-        expect_near(rebuilt(found), gram(m), 2e-5);  // of numbers up to 4, in float32
-      }
+void expect_the_matrix_again(const SpectralJob& job) {
+  for (const CsrMatrix& m : matrices()) {
+    SCOPED_TRACE(testing::Message() << m.rows << " x " << m.cols);
+    for (const int more : {1, 3}) {
+      const SpectralFactors found = job.decompose(m.view(), m.cols + more, 1, {});
+      expect_shape(found, m.cols, m.cols + more);
+      expect_near(rebuilt(found), gram(m), 2e-5);  // of numbers up to 4, in float32
     }
   }
 }
 
-TEST(Spectral, CpuFindsTheLargest) {
+TEST(Spectral, AllFactorsOfTheReferenceGiveTheMatrixAgain) {
+  expect_the_matrix_again(*make_reference_spectral());
+}
+
+[[nodiscard]] bool are_same(const SpectralFactors& a, const SpectralFactors& b) {
+  bool equal = a.singular == b.singular;
+  for (Index i = 0; i < a.items.rows(); ++i) {
+    equal = equal && std::ranges::equal(a.items.row_span(i), b.items.row_span(i));
+  }
+  return equal;
+}
+
+class SpectralOnDevice : public test::DeviceTest<int> {
+ protected:
+  [[nodiscard]] const SpectralJob& spectral() { return job<SpectralJob>(device()); }
+};
+
+TEST_P(SpectralOnDevice, AllFactorsGiveTheMatrixAgain) { expect_the_matrix_again(spectral()); }
+
+TEST_P(SpectralOnDevice, FindsTheLargest) {
   const auto reference = make_reference_spectral();
-  const auto cpu = make_cpu_spectral();
   for (const CsrMatrix& m :
        {test::random_csr(900, 300, 12.0, 3), test::random_csr(250, 600, 20.0, 4), pairs(200)}) {
     SCOPED_TRACE(testing::Message() << m.rows << " x " << m.cols);
     for (const int factors : {1, 7, 64}) {
       const SpectralFactors expected = reference->decompose(m.view(), factors, 1, {});
-      const SpectralFactors found = cpu->decompose(m.view(), factors, 5, {});
+      const SpectralFactors found = spectral().decompose(m.view(), factors, 5, {});
       expect_shape(found, m.cols, factors);
       double of_expected = 0.0;
       double of_found = 0.0;
@@ -130,6 +150,61 @@ TEST(Spectral, CpuFindsTheLargest) {
   }
 }
 
+TEST_P(SpectralOnDevice, RunsAreTheSameToTheBit) {
+  const CsrMatrix m = test::random_csr(1500, 900, 15.0, 6);
+  EXPECT_TRUE(are_same(spectral().decompose(m.view(), 40, 3, {}),
+                       spectral().decompose(m.view(), 40, 3, {})));
+}
+
+/// Users with 0, 13, 26, ... items.
+[[nodiscard]] CsrMatrix uneven_users() {
+  std::vector<Entry> entries;
+  for (Index user = 0; user < 70; ++user) {
+    for (Index item = 0; item < 13 * user; ++item) {
+      entries.push_back({user, item, static_cast<float>(1 + (user + item) % 5)});
+    }
+  }
+  return make_csr(70, 900, entries);
+}
+
+[[nodiscard]] Matrix random_items(Index rows, Index cols) {
+  std::mt19937_64 random(9);
+  std::normal_distribution<float> normal;
+  Matrix items(rows, cols);
+  for (Index i = 0; i < rows; ++i) {
+    for (float& x : items.row_span(i)) x = normal(random);
+  }
+  return items;
+}
+
+/// Of all widths that rows are shared by.
+TEST_P(SpectralOnDevice, UsersAreSumsOverTheirItems) {
+  std::vector<CsrMatrix> all;
+  all.push_back(uneven_users());
+  all.push_back(make_csr(0, 3, {}));
+  all.push_back(make_csr(4, 3, {}));
+  all.push_back(test::random_csr(41, 90, 9.0, 8));
+  for (const CsrMatrix& users : all) {
+    const std::vector<double> scale = scale_of_items(users.view(), 0.5);
+    for (const Index factors : {1, 16, 17, 33, 65, 200}) {
+      SCOPED_TRACE(testing::Message() << users.rows << " x " << users.cols << ", " << factors);
+      const Matrix items = random_items(users.cols, factors);
+      const Matrix expected = user_sums(users.view(), scale, items);
+      const Matrix found = spectral().users(users.view(), scale, items);
+      ASSERT_EQ(found.rows(), users.rows);
+      ASSERT_EQ(found.cols(), factors);
+      for (Index u = 0; u < users.rows; ++u) {
+        for (Index f = 0; f < found.stride(); ++f) {
+          ASSERT_FLOAT_EQ(found.row(u)[f], expected.row(u)[f]) << u << ", " << f;
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cpu, SpectralOnDevice, testing::Values(0));
+INSTANTIATE_TEST_SUITE_P(Cuda, SpectralOnDevice, testing::Values(0));
+
 TEST(Spectral, ThreadsDoNotChangeABitAndTheSeedDecides) {
   const auto cpu = make_cpu_spectral();
   const CsrMatrix m = test::random_csr(1500, 900, 15.0, 6);
@@ -138,17 +213,10 @@ TEST(Spectral, ThreadsDoNotChangeABitAndTheSeedDecides) {
     with_threads(threads, [&] { result = cpu->decompose(m.view(), 40, seed, {}); });
     return result;
   };
-  const auto same = [](const SpectralFactors& a, const SpectralFactors& b) {
-    bool equal = a.singular == b.singular;
-    for (Index i = 0; i < a.items.rows(); ++i) {
-      equal = equal && std::ranges::equal(a.items.row_span(i), b.items.row_span(i));
-    }
-    return equal;
-  };
   const SpectralFactors one = run(1, 3);
-  EXPECT_TRUE(same(one, run(2, 3)));
-  EXPECT_TRUE(same(one, run(5, 3)));
-  EXPECT_FALSE(same(one, run(2, 4)));
+  EXPECT_TRUE(are_same(one, run(2, 3)));
+  EXPECT_TRUE(are_same(one, run(5, 3)));
+  EXPECT_FALSE(are_same(one, run(2, 4)));
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 /// S row by row: a block has the sums of one item with a range of others in shared memory. A warp
 /// takes a user of the item, its lanes the user's items from there on.
 #include <algorithm>
-#include <cub/device/device_radix_sort.cuh>
 
 #include "backends/cuda/device/attributes.h"
 #include "backends/cuda/device/shared_memory.h"
@@ -17,10 +16,6 @@ using Sum = unsigned long long;
 /// Terms of cosines as integers.
 constexpr double kUnit = 0x1p61;
 
-[[nodiscard]] unsigned blocks_for(Offset threads) {
-  return static_cast<unsigned>(std::clamp<Offset>((threads + kThreads - 1) / kThreads, 1, 1 << 16));
-}
-
 struct Entries {
   const Offset* offsets;
   const Index* columns;
@@ -31,38 +26,6 @@ struct Entries {
   const double* of_user;
   const double* of_item;
 };
-
-/// users[e] = the row of entry e, places[e] = e; a warp per row.
-__global__ void __launch_bounds__(kThreads)
-    number_entries(const Offset* offsets, Index rows, Index* users, Offset* places) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const Offset step = Offset{gridDim.x} * (kThreads / 32);
-  for (Offset row = (Offset{blockIdx.x} * kThreads + threadIdx.x) / 32; row < rows; row += step) {
-    for (Offset e = offsets[row] + lane; e < offsets[row + 1]; e += 32) {
-      users[e] = static_cast<Index>(row);
-      places[e] = e;
-    }
-  }
-}
-
-/// starts[i] = the first of the sorted columns that is not below i.
-__global__ void __launch_bounds__(kThreads)
-    find_starts(const Index* columns, Offset count, Index items, Offset* starts) {
-  const Offset step = Offset{gridDim.x} * kThreads;
-  for (Offset i = Offset{blockIdx.x} * kThreads + threadIdx.x; i <= items; i += step) {
-    Offset low = 0;
-    Offset high = count;
-    while (low < high) {
-      const Offset middle = low + (high - low) / 2;
-      if (columns[middle] < i) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    starts[i] = low;
-  }
-}
 
 /// d_i, and n_i^(-1/2) d_i in the place of n_i^(-1/2); a warp per item.
 __global__ void __launch_bounds__(kThreads)
@@ -150,52 +113,27 @@ EaseEntries::EaseEntries(const CsrView& by_user, const EaseScales& scales, cudaS
       offsets_(Offset{by_user.rows} + 1),
       columns_(by_user.nnz()),
       values_(by_user.nnz()),
-      users_(by_user.nnz()),
-      starts_(Offset{by_user.cols} + 1),
-      by_item_(by_user.nnz()),
       of_user_(to_device(scales.user, stream)),
       of_item_(to_device(scales.item, stream)),
       shrinks_(by_user.cols) {
   copy_to_device(offsets_.data(), by_user.offsets, offsets_.size(), stream);
   copy_to_device(columns_.data(), by_user.columns, columns_.size(), stream);
   copy_to_device(values_.data(), by_user.values, values_.size(), stream);
-  sort_by_item(stream);
+  by_item_ = order_by_column(
+      {offsets_.data(), columns_.data(), by_user.rows, by_user.cols, by_user.nnz()}, stream);
   weigh_items(scales, stream);
 }
 
 Offset EaseEntries::bytes(Index users, Index items, Offset entries) {
-  constexpr Offset kSorted = sizeof(Offset) + sizeof(Index);  // and again while it is sorted
-  constexpr Offset kEntry = 2 * sizeof(Index) + sizeof(float) + sizeof(Offset);
-  return entries * (kEntry + 2 * kSorted) + Offset{users} * 16 + Offset{items} * 24 +
-         (Offset{1} << 20);
-}
-
-void EaseEntries::sort_by_item(cudaStream_t stream) {
-  const Offset count = columns_.size();
-  const auto users = static_cast<Index>(offsets_.size() - 1);
-  DeviceArray<Offset> places(count);
-  DeviceArray<Index> sorted(count);
-  number_entries<<<blocks_for(Offset{users} * 32), kThreads, 0, stream>>>(
-      offsets_.data(), users, users_.data(), places.data());
-  LIKEWISE_CUDA_CHECK_LAUNCH();
-  std::size_t bytes = 0;
-  const auto sort = [&](void* scratch) {
-    LIKEWISE_CUDA_CHECK(cub::DeviceRadixSort::SortPairs(
-        scratch, bytes, columns_.data(), sorted.data(), places.data(), by_item_.data(), count, 0,
-        static_cast<int>(sizeof(Index)) * 8, stream));
-  };
-  sort(nullptr);
-  DeviceArray<std::byte> scratch(static_cast<Offset>(bytes));
-  sort(scratch.data());
-  find_starts<<<blocks_for(Offset{items_} + 1), kThreads, 0, stream>>>(sorted.data(), count, items_,
-                                                                       starts_.data());
-  LIKEWISE_CUDA_CHECK_LAUNCH();
-  LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));  // what was for sorting goes
+  constexpr Offset kEntry = sizeof(Index) + sizeof(float);
+  return entries * kEntry + ColumnOrder::bytes(items, entries) + Offset{users} * 16 +
+         Offset{items} * 16;
 }
 
 void EaseEntries::weigh_items(const EaseScales& scales, cudaStream_t stream) {
-  const Entries entries{offsets_.data(), columns_.data(), values_.data(),  users_.data(),
-                        starts_.data(),  by_item_.data(), of_user_.data(), of_item_.data()};
+  const Entries entries{offsets_.data(),      columns_.data(),        values_.data(),
+                        by_item_.rows.data(), by_item_.starts.data(), by_item_.entries.data(),
+                        of_user_.data(),      of_item_.data()};
   const auto blocks = static_cast<unsigned>((Offset{items_} * 32 + kThreads - 1) / kThreads);
   weigh_kernel<<<blocks, kThreads, 0, stream>>>(
       entries, items_, scales.diagonal, scales.regularization, of_item_.data(), shrinks_.data());
@@ -203,8 +141,9 @@ void EaseEntries::weigh_items(const EaseScales& scales, cudaStream_t stream) {
 }
 
 void EaseEntries::fill(float* a, Index order, cudaStream_t stream) const {
-  const Entries entries{offsets_.data(), columns_.data(), values_.data(),  users_.data(),
-                        starts_.data(),  by_item_.data(), of_user_.data(), of_item_.data()};
+  const Entries entries{offsets_.data(),      columns_.data(),        values_.data(),
+                        by_item_.rows.data(), by_item_.starts.data(), by_item_.entries.data(),
+                        of_user_.data(),      of_item_.data()};
   fill_zero(a, Offset{order} * order, stream);
   const auto most = static_cast<Index>(largest_shared_memory() / static_cast<int>(sizeof(Sum)));
   const Index ranges = (items_ + most - 1) / most;

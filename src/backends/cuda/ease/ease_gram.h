@@ -6,6 +6,7 @@
 
 #include "algorithms/ease/ease_scales.h"
 #include "backends/cuda/device/memory.h"
+#include "backends/cuda/linalg/column_order.h"
 #include "likewise/csr.h"
 
 namespace likewise::cuda {
@@ -27,16 +28,13 @@ class EaseEntries {
   void fill(float* a, Index order, cudaStream_t stream) const;
 
  private:
-  void sort_by_item(cudaStream_t stream);
   void weigh_items(const EaseScales& scales, cudaStream_t stream);
 
   Index items_;
   DeviceArray<Offset> offsets_;  ///< of users
   DeviceArray<Index> columns_;   ///< items of entries
   DeviceArray<float> values_;    ///< of entries
-  DeviceArray<Index> users_;     ///< of entries
-  DeviceArray<Offset> starts_;   ///< of items, in by_item_
-  DeviceArray<Offset> by_item_;  ///< entries in the order of items and users
+  ColumnOrder by_item_;
   DeviceArray<double> of_user_;  ///< d_u^-b
   DeviceArray<double> of_item_;  ///< n_i^(-1/2), then times d_i
   DeviceArray<double> shrinks_;

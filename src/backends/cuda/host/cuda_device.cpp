@@ -218,14 +218,17 @@ class CudaPredictionJob final : public PredictionJob {
   GpuInfo gpu_;
 };
 
+void require_library(const std::string& problem) {
+  if (!problem.empty()) throw Error(ErrorKind::kDevice, problem);
+}
+
 class CudaEaseJob final : public EaseJob {
  public:
   CudaEaseJob(const CudaEase& ease, int device, Offset memory)
       : ease_(ease), name_(name_of(device)), use_{{device}, {}, memory} {}
   [[nodiscard]] MemoryPlan plan(const EaseShape& shape) const override {
     require_dense(shape.candidates == 0);
-    const std::string problem = ease_.problem();
-    if (!problem.empty()) throw Error(ErrorKind::kDevice, problem);
+    require_library(ease_.problem());
     MemoryPlan plan = ease_.plan(use_, shape);
     check_memory_plan(fmt::format("training on {}, {}", name_, plan.placement),
                       static_cast<double>(plan.machine));
@@ -251,6 +254,32 @@ class CudaEaseJob final : public EaseJob {
   }
 
   const CudaEase& ease_;
+  std::string name_;
+  GpuUse use_;
+};
+
+class CudaSpectralJob final : public SpectralJob {
+ public:
+  CudaSpectralJob(const CudaSpectral& spectral, int device, Offset memory)
+      : spectral_(spectral), name_(name_of(device)), use_{{device}, {}, memory} {}
+  [[nodiscard]] MemoryPlan plan(const SpectralShape& shape) const override {
+    require_library(spectral_.problem());
+    MemoryPlan plan = spectral_.plan(use_, shape);
+    check_memory_plan(fmt::format("training on {}, {}", name_, plan.placement),
+                      static_cast<double>(plan.machine));
+    return plan;
+  }
+  [[nodiscard]] SpectralFactors decompose(const CsrView& by_user, int factors, std::uint64_t seed,
+                                          const RunControl& control) const override {
+    return spectral_.decompose(use_, by_user, factors, seed, control);
+  }
+  [[nodiscard]] Matrix users(const CsrView& by_user, std::span<const double> scale,
+                             const Matrix& items) const override {
+    return spectral_.users(use_, by_user, scale, items);
+  }
+
+ private:
+  const CudaSpectral& spectral_;
   std::string name_;
   GpuUse use_;
 };
@@ -303,6 +332,10 @@ namespace {
   if (plugin.ease != nullptr) {
     std::get<Offer<EaseJob>>(table) = {
         std::make_shared<CudaEaseJob>(*plugin.ease, device, options.device_memory)};
+  }
+  if (plugin.spectral != nullptr) {
+    std::get<Offer<SpectralJob>>(table) = {
+        std::make_shared<CudaSpectralJob>(*plugin.spectral, device, options.device_memory)};
   }
   return make_device(
       name_of(device), [text = describe(gpu)] { return text; }, std::move(table));
@@ -477,6 +510,7 @@ Device open_cuda_to_train(bool gains, const Device& cpu, const DeviceOptions& op
                 [&](int device) { return !same_kind(machine.gpu(first), machine.gpu(device)); });
   Device::Jobs jobs = machine.open(first, options).jobs();
   also_on_cpu<EaseJob>(jobs, cpu);
+  also_on_cpu<SpectralJob>(jobs, cpu);
   const bool several = alike.size() > 1;
   if (several && machine.plugin.neighbours != nullptr) {
     std::get<Offer<KnnJob>>(jobs.table) = auto_neighbours(machine, alike, options);

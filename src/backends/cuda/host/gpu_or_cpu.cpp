@@ -63,12 +63,44 @@ class EaseOnGpuOrCpu final : public EaseJob {
   GpuAndCpu<EaseJob> jobs_;
 };
 
+class SpectralOnGpuOrCpu final : public SpectralJob {
+ public:
+  explicit SpectralOnGpuOrCpu(GpuAndCpu<SpectralJob> jobs) : jobs_(std::move(jobs)) {}
+  [[nodiscard]] MemoryPlan plan(const SpectralShape& shape) const override {
+    return taken_for(shape).job.plan(shape);
+  }
+  [[nodiscard]] SpectralFactors decompose(const CsrView& by_user, int factors, std::uint64_t seed,
+                                          const RunControl& control) const override {
+    const auto taken = taken_for(by_user, factors);
+    control.remark(taken.remark);
+    return taken.job.decompose(by_user, factors, seed, control);
+  }
+  [[nodiscard]] Matrix users(const CsrView& by_user, std::span<const double> scale,
+                             const Matrix& items) const override {
+    return taken_for(by_user, items.cols()).job.users(by_user, scale, items);
+  }
+
+ private:
+  [[nodiscard]] Taken<SpectralJob> taken_for(const SpectralShape& shape) const {
+    return take(jobs_, shape, spectral_core_seconds(shape));
+  }
+  [[nodiscard]] Taken<SpectralJob> taken_for(const CsrView& by_user, int factors) const {
+    return taken_for(SpectralShape{by_user.rows, by_user.cols, by_user.nnz(), factors});
+  }
+
+  GpuAndCpu<SpectralJob> jobs_;
+};
+
 }  // namespace
 
 bool gpu_pays(double core_seconds) { return core_seconds / thread_count() > kSecondsOfStart; }
 
 std::shared_ptr<const EaseJob> make_gpu_or_cpu(GpuAndCpu<EaseJob> jobs) {
   return std::make_shared<EaseOnGpuOrCpu>(std::move(jobs));
+}
+
+std::shared_ptr<const SpectralJob> make_gpu_or_cpu(GpuAndCpu<SpectralJob> jobs) {
+  return std::make_shared<SpectralOnGpuOrCpu>(std::move(jobs));
 }
 
 }  // namespace likewise

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "backends/jobs/ease.h"
+#include "backends/jobs/spectral.h"
 
 namespace likewise {
 
@@ -24,5 +25,6 @@ inline constexpr const char* kGpuOrCpuRule =
 
 /// Training remarks who does it.
 [[nodiscard]] std::shared_ptr<const EaseJob> make_gpu_or_cpu(GpuAndCpu<EaseJob> jobs);
+[[nodiscard]] std::shared_ptr<const SpectralJob> make_gpu_or_cpu(GpuAndCpu<SpectralJob> jobs);
 
 }  // namespace likewise

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,13 +17,14 @@
 #include "backends/jobs/knn.h"
 #include "backends/jobs/predictions.h"
 #include "backends/jobs/sgd.h"
+#include "backends/jobs/spectral.h"
 #include "backends/jobs/top_k.h"
 #include "core/system/plugin_file.h"
 
 namespace likewise {
 
 /// Goes up with every change of this file and of the types that cross.
-inline constexpr std::int32_t kPluginInterface = 16;
+inline constexpr std::int32_t kPluginInterface = 17;
 
 /// What says how fast a GPU is.
 struct GpuSpecs {
@@ -146,6 +148,20 @@ struct CudaEase {
                           const RunControl& control);
 };
 
+/// The job `spectral`, on one usable GPU.
+struct CudaSpectral {
+  /// As CudaEase::problem.
+  std::string (*problem)();
+  /// As SpectralJob::plan.
+  MemoryPlan (*plan)(const GpuUse& use, const SpectralShape& shape);
+  /// As SpectralJob::decompose.
+  SpectralFactors (*decompose)(const GpuUse& use, const CsrView& by_user, int factors,
+                               std::uint64_t seed, const RunControl& control);
+  /// As SpectralJob::users.
+  Matrix (*users)(const GpuUse& use, const CsrView& by_user, std::span<const double> scale,
+                  const Matrix& items);
+};
+
 struct CudaPlugin {
   // Plain numbers and text, readable whatever built the plug-in. These lines stay as they are.
   std::int32_t interface_number;
@@ -168,6 +184,7 @@ struct CudaPlugin {
   const CudaTopK* top_k;
   const CudaPredictions* predictions;
   const CudaEase* ease;
+  const CudaSpectral* spectral;
 };
 
 }  // namespace likewise

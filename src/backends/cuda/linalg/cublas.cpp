@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/linalg/cublas.h"
 
-#include <dlfcn.h>
-#include <type_traits>
-
 #include <fmt/format.h>
 
+#include "backends/cuda/device/shared_library.h"
 #include "core/system/own_folder.h"
 #include "likewise/error.h"
 
 namespace likewise::cuda {
 namespace {
-
-constexpr int kCudaMajor = CUDART_VERSION / 1000;
 
 // Of cublas_api.h.
 constexpr int kTransposed = 1;
@@ -22,31 +18,22 @@ constexpr int kNoReducedSums = 16;
 constexpr int kFloatSums = 68;
 constexpr int kUsualAlgorithm = -1;
 
-[[noreturn]] void refuse(const std::string& file, const char* reason) {
-  throw Error(ErrorKind::kDevice,
-              fmt::format("a GPU needs cuBLAS for this job, and {} cannot be loaded: {}. Install "
-                          "cuBLAS for CUDA {} (NVIDIA's package libcublas; of pip nvidia-cublas, "
-                          "with the folder of its library in LD_LIBRARY_PATH), or take the cpu",
-                          file, reason == nullptr ? "no reason given" : reason, kCudaMajor));
-}
-
 [[nodiscard]] CublasLibrary load(const std::string& file) {
-  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) refuse(file, dlerror());
+  const SharedLibrary library(
+      file, {"a GPU needs cuBLAS for this job",
+             fmt::format("Install cuBLAS for CUDA {} (NVIDIA's package libcublas; of pip "
+                         "nvidia-cublas, with the folder of its library in LD_LIBRARY_PATH), or "
+                         "take the cpu",
+                         cuda_major())});
   CublasLibrary found{};
-  const auto find = [&](auto& function, const char* name) {
-    void* symbol = dlsym(library, name);
-    if (symbol == nullptr) refuse(file, dlerror());
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(symbol);
-  };
-  find(found.status_text, "cublasGetStatusString");
-  find(found.create, "cublasCreate_v2");
-  find(found.destroy, "cublasDestroy_v2");
-  find(found.set_stream, "cublasSetStream_v2");
-  find(found.set_workspace, "cublasSetWorkspace_v2");
-  find(found.set_pointer_mode, "cublasSetPointerMode_v2");
-  find(found.set_math_mode, "cublasSetMathMode");
-  find(found.gemm, "cublasGemmEx");
+  library.find(found.status_text, "cublasGetStatusString");
+  library.find(found.create, "cublasCreate_v2");
+  library.find(found.destroy, "cublasDestroy_v2");
+  library.find(found.set_stream, "cublasSetStream_v2");
+  library.find(found.set_workspace, "cublasSetWorkspace_v2");
+  library.find(found.set_pointer_mode, "cublasSetPointerMode_v2");
+  library.find(found.set_math_mode, "cublasSetMathMode");
+  library.find(found.gemm, "cublasGemmEx");
   return found;
 }
 
@@ -58,9 +45,10 @@ void require(CublasLibrary::Status status, const char* call) {
 
 /// cuBLAS has columns where we have rows: c' = b' a.
 template <class T>
-void run(CublasLibrary::Handle handle, cudaDataType type, const CrossProduct<T>& p) {
+void run(CublasLibrary::Handle handle, cudaDataType type, const DenseProduct<T>& p) {
   if (p.rows == 0 || p.columns == 0) return;
-  require(cublas().gemm(handle, kPlain, kTransposed, p.columns, p.rows, p.depth, p.alpha, p.b, type,
+  const int op_a = p.by_column ? kTransposed : kPlain;
+  require(cublas().gemm(handle, kPlain, op_a, p.columns, p.rows, p.depth, p.alpha, p.b, type,
                         p.b_stride, p.a, type, p.a_stride, p.beta, p.c, CUDA_R_32F, p.c_stride,
                         kFloatSums, kUsualAlgorithm),
           "cublasGemmEx");
@@ -70,18 +58,11 @@ void run(CublasLibrary::Handle handle, cudaDataType type, const CrossProduct<T>&
 
 const CublasLibrary& cublas() {
   static const CublasLibrary library =
-      load(own_file(fmt::format("libcublas.so.{}", kCudaMajor).c_str()));
+      load(own_file(fmt::format("libcublas.so.{}", cuda_major()).c_str()));
   return library;
 }
 
-std::string cublas_problem() {
-  try {
-    static_cast<void>(cublas());
-    return {};
-  } catch (const Error& error) {
-    return error.what();
-  }
-}
+std::string cublas_problem() { return problem_of(cublas); }
 
 Multiplier::Multiplier(cudaStream_t stream) {
   require(cublas().create(&handle_), "cublasCreate");
@@ -96,9 +77,9 @@ Multiplier::~Multiplier() {
   if (handle_ != nullptr) static_cast<void>(cublas().destroy(handle_));
 }
 
-void Multiplier::multiply(const CrossProduct<float>& product) { run(handle_, CUDA_R_32F, product); }
+void Multiplier::multiply(const DenseProduct<float>& product) { run(handle_, CUDA_R_32F, product); }
 
-void Multiplier::multiply(const CrossProduct<__half>& product) {
+void Multiplier::multiply(const DenseProduct<__half>& product) {
   run(handle_, CUDA_R_16F, product);
 }
 

@@ -40,9 +40,10 @@ struct CublasLibrary {
 [[nodiscard]] std::string cublas_problem();
 
 /// c = *alpha a' b + *beta c, for a (depth x rows), b (depth x columns) and c (rows x columns), all
-/// row-major with so many numbers from one row to the next. The factors are on the GPU.
+/// row-major with so many numbers from one row to the next. Not `by_column`: a b, for a (rows x
+/// depth). The factors are on the GPU.
 template <class T>
-struct CrossProduct {
+struct DenseProduct {
   Index rows = 0;
   Index columns = 0;
   Index depth = 0;
@@ -54,6 +55,7 @@ struct CrossProduct {
   Index c_stride = 0;
   const float* alpha = nullptr;
   const float* beta = nullptr;
+  bool by_column = true;
 };
 
 /// Multiplies in one stream. Sums are in float32, never in TF32, and the same in every run on the
@@ -68,8 +70,8 @@ class Multiplier {
   Multiplier(const Multiplier&) = delete;
   Multiplier& operator=(const Multiplier&) = delete;
 
-  void multiply(const CrossProduct<float>& product);
-  void multiply(const CrossProduct<__half>& product);
+  void multiply(const DenseProduct<float>& product);
+  void multiply(const DenseProduct<__half>& product);
 
  private:
   DeviceArray<std::byte> workspace_{kBytes};

@@ -95,7 +95,7 @@ void DenseInverse::invert_pivot(Index k) {
                   {lower_.data(), transposed_.data(), unused_.data(), unused_.data() + n},
                   status_.data() + k, ahead_);
   copy_to_host(host_status_.data() + k, status_.data() + k, 1, ahead_);
-  ahead_multiplier_.multiply(CrossProduct<float>{n, n, n, lower_.data(), n, lower_.data(), n,
+  ahead_multiplier_.multiply(DenseProduct<float>{n, n, n, lower_.data(), n, lower_.data(), n,
                                                  inverse_.data(), n, constants_.data() + 1,
                                                  constants_.data()});
   inverse_stack_.set(inverse_.data(), square(n), ahead_);
@@ -109,7 +109,7 @@ void DenseInverse::multiply_by_pivot(Index k) {
   panels.rows.set(panel_.data(), numbers, ahead_);
   unscale_product(inverse_stack_, panels.rows, 1.0F, inverse_factor_.data(), ahead_);
   ahead_multiplier_.multiply(
-      CrossProduct<__half>{n, order_, 3 * n, inverse_stack_.parts(), n, panels.rows.parts(), order_,
+      DenseProduct<__half>{n, order_, 3 * n, inverse_stack_.parts(), n, panels.rows.parts(), order_,
                            panel_.data(), order_, inverse_factor_.data(), constants_.data()});
   panels.products.set(panel_.data(), numbers, ahead_);
   unscale_product(panels.rows, panels.products, -1.0F, panels.factor.data(), ahead_);
@@ -139,7 +139,7 @@ void DenseInverse::update_rest(float* a, Index k, Rows next) {
 void DenseInverse::update(float* a, Index k, Rows rows, Rows columns) {
   if (rows.count() <= 0 || columns.count() <= 0) return;
   const Panels& panels = panels_[static_cast<std::size_t>(k % 2)];
-  multiplier_.multiply(CrossProduct<__half>{rows.count(), columns.count(), 3 * rows_of(k).count(),
+  multiplier_.multiply(DenseProduct<__half>{rows.count(), columns.count(), 3 * rows_of(k).count(),
                                             panels.rows.parts() + rows.first, order_,
                                             panels.products.parts() + columns.first, order_,
                                             a + Offset{rows.first} * order_ + columns.first, order_,
