@@ -18,7 +18,7 @@ constexpr int kNoReducedSums = 16;
 constexpr int kFloatSums = 68;
 constexpr int kUsualAlgorithm = -1;
 
-[[nodiscard]] CublasLibrary load(const std::string& file) {
+[[nodiscard]] CublasLibrary load_cublas(const std::string& file) {
   const SharedLibrary library(
       file, {"a GPU needs cuBLAS for this job",
              fmt::format("Install cuBLAS for CUDA {} (NVIDIA's package libcublas; of pip "
@@ -37,7 +37,7 @@ constexpr int kUsualAlgorithm = -1;
   return found;
 }
 
-void require(CublasLibrary::Status status, const char* call) {
+void require_cublas(CublasLibrary::Status status, const char* call) {
   if (status == CublasLibrary::kSuccess) return;
   throw Error(ErrorKind::kDevice,
               fmt::format("cuBLAS: {} failed: {}", call, cublas().status_text(status)));
@@ -48,29 +48,29 @@ template <class T>
 void run(CublasLibrary::Handle handle, cudaDataType type, const DenseProduct<T>& p) {
   if (p.rows == 0 || p.columns == 0) return;
   const int op_a = p.by_column ? kTransposed : kPlain;
-  require(cublas().gemm(handle, kPlain, op_a, p.columns, p.rows, p.depth, p.alpha, p.b, type,
-                        p.b_stride, p.a, type, p.a_stride, p.beta, p.c, CUDA_R_32F, p.c_stride,
-                        kFloatSums, kUsualAlgorithm),
-          "cublasGemmEx");
+  require_cublas(cublas().gemm(handle, kPlain, op_a, p.columns, p.rows, p.depth, p.alpha, p.b, type,
+                               p.b_stride, p.a, type, p.a_stride, p.beta, p.c, CUDA_R_32F,
+                               p.c_stride, kFloatSums, kUsualAlgorithm),
+                 "cublasGemmEx");
 }
 
 }  // namespace
 
 const CublasLibrary& cublas() {
   static const CublasLibrary library =
-      load(own_file(fmt::format("libcublas.so.{}", cuda_major()).c_str()));
+      load_cublas(own_file(fmt::format("libcublas.so.{}", cuda_major()).c_str()));
   return library;
 }
 
 std::string cublas_problem() { return problem_of(cublas); }
 
 Multiplier::Multiplier(cudaStream_t stream) {
-  require(cublas().create(&handle_), "cublasCreate");
-  require(cublas().set_stream(handle_, stream), "cublasSetStream");
-  require(cublas().set_workspace(handle_, workspace_.data(), workspace_.bytes()),
-          "cublasSetWorkspace");
-  require(cublas().set_pointer_mode(handle_, kFactorsOnGpu), "cublasSetPointerMode");
-  require(cublas().set_math_mode(handle_, kNoReducedSums), "cublasSetMathMode");
+  require_cublas(cublas().create(&handle_), "cublasCreate");
+  require_cublas(cublas().set_stream(handle_, stream), "cublasSetStream");
+  require_cublas(cublas().set_workspace(handle_, workspace_.data(), workspace_.bytes()),
+                 "cublasSetWorkspace");
+  require_cublas(cublas().set_pointer_mode(handle_, kFactorsOnGpu), "cublasSetPointerMode");
+  require_cublas(cublas().set_math_mode(handle_, kNoReducedSums), "cublasSetMathMode");
 }
 
 Multiplier::~Multiplier() {

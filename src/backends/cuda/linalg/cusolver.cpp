@@ -16,12 +16,12 @@ namespace {
 // Of cusolver_common.h and cublas_api.h.
 constexpr int kVectors = 1;
 constexpr int kLower = 0;
-constexpr int kSuccess = 0;
 
 struct CusolverLibrary {
   using Handle = struct cusolverDnContext*;
   using Params = struct cusolverDnParams*;
   using Status = int;
+  static constexpr Status kSuccess = 0;
 
   Status (*create)(Handle*);
   Status (*destroy)(Handle);
@@ -37,7 +37,7 @@ struct CusolverLibrary {
                   int* info);
 };
 
-[[nodiscard]] CusolverLibrary load() {
+[[nodiscard]] CusolverLibrary load_cusolver() {
   // Its number is one below that of CUDA.
   const std::string file = own_file(fmt::format("libcusolver.so.{}", cuda_major() - 1).c_str());
   const SharedLibrary library(
@@ -58,21 +58,21 @@ struct CusolverLibrary {
 }
 
 [[nodiscard]] const CusolverLibrary& cusolver() {
-  static const CusolverLibrary library = load();
+  static const CusolverLibrary library = load_cusolver();
   return library;
 }
 
-void require(CusolverLibrary::Status status, const char* call) {
-  if (status == kSuccess) return;
+void require_cusolver(CusolverLibrary::Status status, const char* call) {
+  if (status == CusolverLibrary::kSuccess) return;
   throw Error(ErrorKind::kDevice, fmt::format("cuSOLVER: {} failed with status {}", call, status));
 }
 
 class EigenSolver {
  public:
   explicit EigenSolver(const Stream& stream) : stream_(stream) {
-    require(cusolver().create(&handle_), "cusolverDnCreate");
-    require(cusolver().create_params(&params_), "cusolverDnCreateParams");
-    require(cusolver().set_stream(handle_, stream), "cusolverDnSetStream");
+    require_cusolver(cusolver().create(&handle_), "cusolverDnCreate");
+    require_cusolver(cusolver().create_params(&params_), "cusolverDnCreateParams");
+    require_cusolver(cusolver().set_stream(handle_, stream), "cusolverDnSetStream");
   }
   ~EigenSolver() {
     if (params_ != nullptr) static_cast<void>(cusolver().destroy_params(params_));
@@ -85,16 +85,17 @@ class EigenSolver {
   [[nodiscard]] bool solve(double* a, double* values, Index order) {
     std::size_t gpu_bytes = 0;
     std::size_t host_bytes = 0;
-    require(cusolver().eigen_size(handle_, params_, kVectors, kLower, order, CUDA_R_64F, a, order,
-                                  CUDA_R_64F, values, CUDA_R_64F, &gpu_bytes, &host_bytes),
-            "cusolverDnXsyevd_bufferSize");
+    require_cusolver(
+        cusolver().eigen_size(handle_, params_, kVectors, kLower, order, CUDA_R_64F, a, order,
+                              CUDA_R_64F, values, CUDA_R_64F, &gpu_bytes, &host_bytes),
+        "cusolverDnXsyevd_bufferSize");
     DeviceArray<std::byte> on_gpu(static_cast<Offset>(gpu_bytes));
     std::vector<std::byte> on_host(host_bytes);
     DeviceArray<int> info(1);
-    require(cusolver().eigen(handle_, params_, kVectors, kLower, order, CUDA_R_64F, a, order,
-                             CUDA_R_64F, values, CUDA_R_64F, on_gpu.data(), gpu_bytes,
-                             on_host.data(), host_bytes, info.data()),
-            "cusolverDnXsyevd");
+    require_cusolver(cusolver().eigen(handle_, params_, kVectors, kLower, order, CUDA_R_64F, a,
+                                      order, CUDA_R_64F, values, CUDA_R_64F, on_gpu.data(),
+                                      gpu_bytes, on_host.data(), host_bytes, info.data()),
+                     "cusolverDnXsyevd");
     int failed = 0;
     copy_to_host(&failed, info.data(), 1, stream_);
     stream_.synchronize();
