@@ -73,6 +73,38 @@ TEST(GpuOrCpu, ATrainingRemarksWhoDoesIt) {
   EXPECT_THAT(remarks, testing::ElementsAre("ease on the cpu: too little work for a GPU"));
 }
 
+/// A GPU whose factors are all 2.
+class SpectralOfTwos final : public SpectralJob {
+ public:
+  [[nodiscard]] MemoryPlan plan(const SpectralShape&) const override {
+    MemoryPlan plan;
+    plan.placement = "on the GPU";
+    return plan;
+  }
+  [[nodiscard]] SpectralFactors decompose(const CsrView& by_user, int factors, std::uint64_t,
+                                          const RunControl&) const override {
+    return SpectralFactors::none(by_user.cols, factors);
+  }
+  [[nodiscard]] Matrix users(const CsrView& by_user, std::span<const double>,
+                             const Matrix& items) const override {
+    Matrix twos(by_user.rows, items.cols());
+    for (Index u = 0; u < by_user.rows; ++u) twos.row(u)[0] = 2.0F;
+    return twos;
+  }
+};
+
+TEST(GpuOrCpu, SpectralFactorsOfFewUsersAreTheProcessors) {
+  const auto job = make_gpu_or_cpu(
+      GpuAndCpu<SpectralJob>{std::make_shared<SpectralOfTwos>(), make_cpu_spectral()});
+  with_threads(1, [&] {
+    EXPECT_EQ(job->plan({138000, 27000, 20000000, 512}).placement, "on the GPU");
+    EXPECT_THAT(job->plan({100, 50, 1000, 8}).placement, testing::HasSubstr("machine"));
+  });
+  const CsrMatrix few = test::make_csr(2, 3, std::vector<test::Entry>{{0, 0, 1}, {1, 2, 1}});
+  EXPECT_GT(job->decompose(few.view(), 1, 1, {}).singular[0], 0.0);
+  EXPECT_EQ(job->users(few.view(), std::vector<double>(3, 1.0), Matrix(3, 1)).row(0)[0], 0.0F);
+}
+
 TEST(GpuOrCpu, MoreThreadsAreWorthMore) {
   with_threads(1, [] { EXPECT_TRUE(gpu_pays(1.5)); });
   with_threads(2, [] { EXPECT_FALSE(gpu_pays(1.5)); });
