@@ -5,15 +5,11 @@
 #include <iterator>
 #include <numeric>
 
-#include "backends/jobs/compare_rows.h"
 #include "core/system/parallel.h"
 #include "retrieval/knn_lists.h"
 
 namespace likewise {
 namespace {
-
-/// Similarities held at once.
-constexpr Offset kBlockNumbers = Offset{1} << 24;
 
 struct Tied {
   Index common;
@@ -96,9 +92,8 @@ std::vector<Index> by_falling_length(const CsrView& rows) {
   return order;
 }
 
-KnnLists settle_ties(const WeightedRows& all, const KnnSearch& search, const KnnLists& found,
-                     Index k, const RunControl& control) {
-  const CsrView& rows = all.weights;
+KnnLists settle_ties(const CsrView& rows, const KnnLists& found, Index k,
+                     const FindTied& find_tied) {
   const auto kept = static_cast<std::size_t>(k);
   std::vector<std::vector<Candidate>> lists(static_cast<std::size_t>(found.size()));
   std::vector<char> open(lists.size());
@@ -111,33 +106,25 @@ KnnLists settle_ties(const WeightedRows& all, const KnnSearch& search, const Knn
     }
     if (list.size() > kept && kept > 0 && list[kept].score == list[kept - 1].score) {
       open[static_cast<std::size_t>(r)] = 1;
-    } else {
-      keep_nearest(rows.row_columns(row), rows, kept, list);
+      const float last = list.back().score;
+      std::erase_if(list, [&](const Candidate& one) { return one.score == last; });
     }
+    keep_nearest(rows.row_columns(row), rows, kept, list);
   });
-  std::vector<Index> again;
+  RowsWithTies ties;
   for (Index row = 0; row < found.size(); ++row) {
-    if (open[static_cast<std::size_t>(row)] != 0) again.push_back(row);
+    if (open[static_cast<std::size_t>(row)] == 0) continue;
+    ties.rows.push_back(row);
+    ties.similarities.push_back(found.similarities_of(row).back());
   }
-  const auto batch = static_cast<std::size_t>(
-      std::clamp<Offset>(kBlockNumbers / std::max<Offset>(1, found.size()), 1, 4096));
-  for (std::size_t at = 0; at < again.size(); at += batch) {
-    control.check();
-    const std::span<const Index> part(again.data() + at, std::min(batch, again.size() - at));
-    const Array<float> similar = compare_rows(all, search, part);
-    parallel_for(std::ssize(part), 1, [&](Offset q) {
-      const Index row = part[static_cast<std::size_t>(q)];
-      std::vector<Candidate>& list = lists[static_cast<std::size_t>(row)];
-      const float worst = list.back().score;
-      const float* const of_row = similar.data() + q * found.size();
-      list.pop_back();
-      std::erase_if(list, [&](const Candidate& one) { return one.score == worst; });
-      for (Index other = 0; other < found.size(); ++other) {
-        if (of_row[other] == worst && other != row) list.push_back({worst, other});
+  if (!ties.rows.empty()) {
+    const std::vector<std::vector<Index>> tied = find_tied(ties);
+    for (std::size_t i = 0; i < ties.rows.size(); ++i) {
+      std::vector<Candidate>& list = lists[static_cast<std::size_t>(ties.rows[i])];
+      for (const Index other : tied[i]) {
+        if (list.size() < kept) list.push_back({ties.similarities[i], other});
       }
-      keep_nearest(rows.row_columns(row), rows, kept, list);
-    });
-    control.report("ties", static_cast<Offset>(at + part.size()), std::ssize(again), "rows");
+    }
   }
   return pack_knn_lists(found.size(), [&](Index row) {
     return std::span<const Candidate>(lists[static_cast<std::size_t>(row)]);

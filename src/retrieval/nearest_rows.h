@@ -3,12 +3,13 @@
 /// entries, then the smaller row.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
 #include "algorithms/knn/similarity.h"
-#include "backends/jobs/knn.h"
-#include "likewise/control.h"
+#include "likewise/csr.h"
+#include "likewise/knn.h"
 #include "retrieval/top_k.h"
 
 namespace likewise {
@@ -70,9 +71,19 @@ enum class TieRule {
 /// place in it decides ties.
 [[nodiscard]] std::vector<Index> by_falling_length(const CsrView& rows);
 
+/// Rows whose last neighbour is one of several that are as similar.
+struct RowsWithTies {
+  std::vector<Index> rows;
+  std::vector<float> similarities;  ///< of their last ones
+};
+
+/// Of each the rows that are as similar as its last neighbour, those with more common entries
+/// first, then the smaller; the first k are enough.
+using FindTied = std::function<std::vector<std::vector<Index>>(const RowsWithTies&)>;
+
 /// The k nearest of every row. `found` are the k + 1 most similar, in any order of ties: with one
-/// more, a list tells whether others are as similar as its last. Errors: kCancelled.
-[[nodiscard]] KnnLists settle_ties(const WeightedRows& rows, const KnnSearch& search,
-                                   const KnnLists& found, Index k, const RunControl& control);
+/// more, a list tells whether others are as similar as its last. Throws what `find_tied` throws.
+[[nodiscard]] KnnLists settle_ties(const CsrView& rows, const KnnLists& found, Index k,
+                                   const FindTied& find_tied);
 
 }  // namespace likewise

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "algorithms/knn/similarity.h"
@@ -57,16 +59,33 @@ template <class RowAt>
           to_device(noise, stream)};
 }
 
-/// Ranks first, first + step, ...
-struct RankSteps {
+/// Rows first, first + step, ... of a list that has the longest first.
+struct Queries {
+  std::span<const Index> rows;
   Index first = 0;
   Index step = 1;
   Index count = 0;
 
-  /// Where a rank stands among them; -1: nowhere.
-  [[nodiscard]] Index place_of(Index rank) const {
-    return rank >= first && (rank - first) % step == 0 ? (rank - first) / step : -1;
+  [[nodiscard]] Index row(Index place) const {
+    return rows[static_cast<std::size_t>(first + place * step)];
   }
+  /// Where the one at `at` of the list stands among them; -1: nowhere.
+  [[nodiscard]] Index place_of(Index at) const {
+    return at >= first && (at - first) % step == 0 ? (at - first) / step : -1;
+  }
+};
+
+/// Lists of queries, at most k long.
+struct QueryLists {
+  QueryLists(Index queries, Index most)
+      : k(most), lists(Array<Candidate>::uninitialized(Offset{queries} * most)), found(queries) {}
+  [[nodiscard]] std::span<const Candidate> of(Index place) const {
+    return {lists.data() + Offset{place} * k, static_cast<std::size_t>(found[place])};
+  }
+
+  Index k;
+  Array<Candidate> lists;
+  Array<Index> found;
 };
 
 class CudaKnnSearch final : public GpuSearch {
@@ -104,7 +123,8 @@ class CudaKnnSearch final : public GpuSearch {
     LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
     if (ties_ == TieRule::kCount) {
       const KnnLists found = find_similar(part, std::min(k + 1, rows - 1), control);
-      return settle_ties(rows_, *this, found, k, control);
+      return settle_ties(rows_.weights, found, k,
+                         [&](const RowsWithTies& ties) { return find_tied(ties, k, control); });
     }
     KnnLists found = find_similar(part, k, control);
     if (ties_ == TieRule::kLongerRow) {
@@ -129,7 +149,7 @@ class CudaKnnSearch final : public GpuSearch {
     const RowStatsOnGpu stats = upload_stats(
         queries.stats, [](std::size_t i) { return i; }, stream);
     // An outside row's weights may not be multiples of what the others are.
-    SearchTask task = task_over(segments(8));
+    SearchTask task = task_over(segments(sums_of(formula_.sums), 8));
     task.offsets = asked.offsets.data();
     task.columns = asked.columns.data();
     task.weights = asked.weights.data();
@@ -147,19 +167,8 @@ class CudaKnnSearch final : public GpuSearch {
       return stream.synchronize();
     }
     const DeviceArray<Index> order = to_device(rows, stream);
-    std::vector<RowStats> asked(rows.size());
-    std::ranges::transform(rows, asked.begin(),
-                           [&](Index row) { return rows_.stats[static_cast<std::size_t>(row)]; });
-    const RowStatsOnGpu stats = upload_stats(
-        std::span<const RowStats>(asked), [](std::size_t i) { return i; }, stream);
-    SearchTask task = task_over(segments(in_float_ ? 4 : 8));
-    task.offsets = gpu_rows_.offsets.data();
-    task.columns = gpu_rows_.columns.data();
-    task.weights = gpu_rows_.weights.data();
-    task.order = order.data();
-    task.norms = stats.norm.data();
-    task.counts = stats.count.data();
-    task.noises = stats.noise.data();
+    const RowStatsOnGpu stats = stats_of(rows, stream);
+    SearchTask task = task_of_rows(segments(sums_of(formula_.sums), number_bytes()), order, stats);
     task.count = static_cast<Index>(rows.size());
     task.scores = out;
     DeviceArray<unsigned int> next(1);
@@ -182,14 +191,25 @@ class CudaKnnSearch final : public GpuSearch {
     return std::ldexp(largest, 2 * places) < 0x1p24;
   }
 
-  /// The entries for sums in numbers of so many bytes; made when they are first wanted.
-  [[nodiscard]] const SegmentTable& segments(int number_bytes) const {
+  /// Of a sum.
+  [[nodiscard]] int number_bytes() const { return in_float_ ? 4 : 8; }
+
+  [[nodiscard]] RowStatsOnGpu stats_of(std::span<const Index> rows, const Stream& stream) const {
+    std::vector<RowStats> asked(rows.size());
+    std::ranges::transform(rows, asked.begin(),
+                           [&](Index row) { return rows_.stats[static_cast<std::size_t>(row)]; });
+    return upload_stats(
+        std::span<const RowStats>(asked), [](std::size_t i) { return i; }, stream);
+  }
+
+  /// The entries for so many sums in numbers of so many bytes; made when they are first wanted.
+  [[nodiscard]] const SegmentTable& segments(int sums, int number_bytes) const {
     const std::lock_guard lock(mutex_);
-    std::optional<SegmentTable>& table = segments_[number_bytes == 8];
+    std::optional<SegmentTable>& table = segments_[{sums, number_bytes}];
     if (!table) {
       const Stream stream;
-      const TilePlan plan = plan_tiles(rows_.weights.rows, sums_of(formula_.sums), number_bytes,
-                                       search_shared_memory());
+      const TilePlan plan =
+          plan_tiles(rows_.weights.rows, sums, number_bytes, search_shared_memory());
       table = make_segments(gpu_rows_, rank_of_, plan, stream);
     }
     return *table;
@@ -217,6 +237,20 @@ class CudaKnnSearch final : public GpuSearch {
     return task;
   }
 
+  /// Rows of the problem, listed in `order`, against all.
+  [[nodiscard]] SearchTask task_of_rows(const SegmentTable& table, const DeviceArray<Index>& order,
+                                        const RowStatsOnGpu& stats) const {
+    SearchTask task = task_over(table);
+    task.offsets = gpu_rows_.offsets.data();
+    task.columns = gpu_rows_.columns.data();
+    task.weights = gpu_rows_.weights.data();
+    task.order = order.data();
+    task.norms = stats.norm.data();
+    task.counts = stats.count.data();
+    task.noises = stats.noise.data();
+    return task;
+  }
+
   /// The k most similar, k >= 1, ties to the smaller row; by ranks, ties to the smaller one, where
   /// the longer row is the nearer.
   [[nodiscard]] KnnLists find_similar(const SearchPart& part, Index k,
@@ -228,19 +262,18 @@ class CudaKnnSearch final : public GpuSearch {
     return find_sparse({}, k, control);
   }
 
-  /// The ranks of a part: every so many-th, as rows next to each other in the order of lengths cost
-  /// about the same.
-  [[nodiscard]] RankSteps ranks_of(const SearchPart& part) const {
+  /// A part: every so many-th, as rows next to each other in the order of lengths cost about the
+  /// same.
+  [[nodiscard]] Queries queries_of(const SearchPart& part) const {
     const Index rows = rows_.weights.rows;
     const Index count = std::max(0, rows - part.number + part.of - 1) / part.of;
-    return {part.number, part.of, count};
+    return {order_, part.number, part.of, count};
   }
 
   /// Says what it chose.
   [[nodiscard]] bool takes_products(Index k, const RunControl& control) const {
-    const int bytes = in_float_ ? 4 : 8;
-    const TilePlan plan =
-        plan_tiles(rows_.weights.rows, sums_of(formula_.sums), bytes, search_shared_memory());
+    const TilePlan plan = plan_tiles(rows_.weights.rows, sums_of(formula_.sums), number_bytes(),
+                                     search_shared_memory());
     const KnnWork work{rows_.weights.rows,
                        rows_.weights.cols,
                        rows_.weights.nnz(),
@@ -256,29 +289,49 @@ class CudaKnnSearch final : public GpuSearch {
 
   [[nodiscard]] KnnLists find_sparse(const SearchPart& part, Index k,
                                      const RunControl& control) const {
-    const RankSteps ranks = ranks_of(part);
-    const Index rows = rows_.weights.rows;
+    const Queries queries = queries_of(part);
     const Stream stream;
-    SearchTask task = task_over(segments(in_float_ ? 4 : 8));
-    task.offsets = gpu_rows_.offsets.data();
-    task.columns = gpu_rows_.columns.data();
-    task.weights = gpu_rows_.weights.data();
-    task.order = row_at_.data();
-    task.norms = stats_.norm.data();
-    task.counts = stats_.count.data();
-    task.noises = stats_.noise.data();
-    task.k = k;
+    SearchTask task =
+        task_of_rows(segments(sums_of(formula_.sums), number_bytes()), row_at_, stats_);
     task.by_rank = ties_ == TieRule::kLongerRow;
-    task.key_capacity = key_capacity(k);
-    auto lists = Array<Candidate>::uninitialized(Offset{ranks.count} * k);
-    Array<Index> found(ranks.count);
-    find_all(task, ranks, lists, found, control, stream);
-    return pack_knn_lists(rows, [&](Index row) {
-      const Index place = ranks.place_of(ranks_[static_cast<std::size_t>(row)]);
-      if (place < 0) return std::span<const Candidate>();
-      return std::span<const Candidate>(lists.data() + Offset{place} * k,
-                                        static_cast<std::size_t>(found[place]));
+    const QueryLists lists = find_all(task, queries, k, "neighbours", control, stream);
+    return pack_knn_lists(rows_.weights.rows, [&](Index row) {
+      const Index place = queries.place_of(ranks_[static_cast<std::size_t>(row)]);
+      return place < 0 ? std::span<const Candidate>() : lists.of(place);
     });
+  }
+
+  /// As FindTied, k at most; they are counted again.
+  [[nodiscard]] std::vector<std::vector<Index>> find_tied(const RowsWithTies& ties, Index k,
+                                                          const RunControl& control) const {
+    std::vector<std::size_t> places(ties.rows.size());
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    std::ranges::sort(places, {}, [&](std::size_t place) {
+      return ranks_[static_cast<std::size_t>(ties.rows[place])];
+    });
+    std::vector<Index> rows;
+    std::vector<float> similarities;
+    for (const std::size_t place : places) {
+      rows.push_back(ties.rows[place]);
+      similarities.push_back(ties.similarities[place]);
+    }
+    constexpr int kLeastSums = 4;  // the first of four counts common entries
+    const Stream stream;
+    const DeviceArray<Index> order = to_device(rows, stream);
+    const DeviceArray<float> tied = to_device(similarities, stream);
+    const RowStatsOnGpu stats = stats_of(rows, stream);
+    SearchTask task = task_of_rows(
+        segments(std::max(kLeastSums, sums_of(formula_.sums)), number_bytes()), order, stats);
+    task.tied = tied.data();
+    const QueryLists lists =
+        find_all(task, {rows, 0, 1, static_cast<Index>(rows.size())}, k, "ties", control, stream);
+    std::vector<std::vector<Index>> found(places.size());
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      for (const Candidate& one : lists.of(static_cast<Index>(i))) {
+        found[places[i]].push_back(one.item);
+      }
+    }
+    return found;
   }
 
   /// Nothing where a row has too many candidates. What it needs is made when it is first wanted.
@@ -291,34 +344,29 @@ class CudaKnnSearch final : public GpuSearch {
   }
 
   /// How many of the ranks from the `done`-th on are compared without a look at whether to stop.
-  [[nodiscard]] Index batch_size(const RankSteps& ranks, Index done, Index k) const {
+  [[nodiscard]] Index batch_size(const Queries& queries, Index done, Index k) const {
     const Offset most = std::max<Offset>(1, kBytesAtATime / (Offset{k} * 8));
     Offset entries = 0;
     Index end = done;
-    while (end < ranks.count && end - done < most && entries < kEntriesAtATime) {
-      const Index rank = ranks.first + end * ranks.step;
-      entries += rows_.weights.row_size(order_[static_cast<std::size_t>(rank)]);
+    while (end < queries.count && end - done < most && entries < kEntriesAtATime) {
+      entries += rows_.weights.row_size(queries.row(end));
       ++end;
     }
     return end - done;
   }
 
-  [[nodiscard]] Index row_of(const RankSteps& ranks, Index place) const {
-    return order_[static_cast<std::size_t>(ranks.first + place * ranks.step)];
-  }
-
   /// The longest queries of a batch in parts: those that would take a block more than half of its
   /// share of all, which the others would wait for.
-  [[nodiscard]] std::vector<QueryPart> long_parts(const RankSteps& ranks, Index done, Index count,
-                                                  int blocks) const {
+  [[nodiscard]] std::vector<QueryPart> long_parts(const Queries& queries, Index done, Index count,
+                                                  int sums_of_pair, int blocks) const {
     if (!in_float_) return {};
     Offset entries = 0;
-    for (Index q = 0; q < count; ++q) entries += rows_.weights.row_size(row_of(ranks, done + q));
+    for (Index q = 0; q < count; ++q) entries += rows_.weights.row_size(queries.row(done + q));
     const Offset piece = std::max(kLeastPart, entries / blocks / 4);
-    const Offset sums = Offset{sums_of(formula_.sums)} * rows_.weights.rows * Offset{sizeof(float)};
+    const Offset sums = Offset{sums_of_pair} * rows_.weights.rows * Offset{sizeof(float)};
     std::vector<QueryPart> parts;
     for (Index q = 0; q < std::min<Offset>(count, kPartBytes / sums); ++q) {
-      const Index row = row_of(ranks, done + q);
+      const Index row = queries.row(done + q);
       const Offset size = rows_.weights.row_size(row);
       if (size <= 2 * piece) break;  // all others are as short
       const auto number = static_cast<Index>((size + piece - 1) / piece);
@@ -330,10 +378,14 @@ class CudaKnnSearch final : public GpuSearch {
     return parts;
   }
 
-  void find_all(SearchTask& task, const RankSteps& ranks, Array<Candidate>& lists,
-                Array<Index>& found, const RunControl& control, const Stream& stream) const {
-    const Index count = ranks.count;
-    if (count == 0) return;
+  [[nodiscard]] QueryLists find_all(SearchTask& task, const Queries& queries, Index k,
+                                    const char* stage, const RunControl& control,
+                                    const Stream& stream) const {
+    const Index count = queries.count;
+    QueryLists lists(count, k);
+    if (count == 0) return lists;
+    task.k = k;
+    task.key_capacity = key_capacity(k);
     const int blocks = search_blocks(task.plan);
     const auto most =
         static_cast<Index>(std::min<Offset>(count, kBytesAtATime / (Offset{task.k} * 8) + 1));
@@ -348,12 +400,13 @@ class CudaKnnSearch final : public GpuSearch {
     task.lists = batch_lists.data();
     task.found = batch_found.data();
     task.spare_keys = keys.data();
-    task.step = ranks.step;
+    task.step = queries.step;
     for (Index done = 0; done < count; done += task.count) {
       control.check();
-      task.first = ranks.first + done * ranks.step;
-      task.count = batch_size(ranks, done, task.k);
-      const std::vector<QueryPart> parts = long_parts(ranks, done, task.count, blocks);
+      task.first = queries.first + done * queries.step;
+      task.count = batch_size(queries, done, k);
+      const std::vector<QueryPart> parts =
+          long_parts(queries, done, task.count, task.plan.sums, blocks);
       task.part_count = static_cast<Index>(parts.size());
       task.shared = parts.empty() ? 0 : parts.back().query + 1;
       const DeviceArray<QueryPart> parts_there = to_device(parts, stream);
@@ -366,12 +419,13 @@ class CudaKnnSearch final : public GpuSearch {
       task.arrived = arrived.data();
       fill_zero(next.data(), 1, stream);
       search_rows(task, blocks, stream);
-      copy_to_host(lists.data() + Offset{done} * task.k, batch_lists.data(),
-                   Offset{task.count} * task.k, stream);
-      copy_to_host(found.data() + done, batch_found.data(), task.count, stream);
+      copy_to_host(lists.lists.data() + Offset{done} * k, batch_lists.data(),
+                   Offset{task.count} * k, stream);
+      copy_to_host(lists.found.data() + done, batch_found.data(), task.count, stream);
       stream.synchronize();
-      control.report("neighbours", done + task.count, count, "rows");
+      control.report(stage, done + task.count, count, "rows");
     }
+    return lists;
   }
 
   void score_all(SearchTask& task, Index queries, float* out, const Stream& stream) const {
@@ -407,7 +461,8 @@ class CudaKnnSearch final : public GpuSearch {
   TieRule ties_ = TieRule::kSmallerRow;
   double common_ = 0.0;  ///< pairs of entries in one column
   mutable std::mutex mutex_;
-  mutable std::optional<SegmentTable> segments_[2];  ///< of float32 and of float64 sums
+  /// By the number of sums and the bytes of each.
+  mutable std::map<std::pair<int, int>, std::optional<SegmentTable>> segments_;
   mutable std::mutex products_mutex_;
   mutable std::optional<GemmSearch> gemm_;
 };

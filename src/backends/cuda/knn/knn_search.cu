@@ -232,6 +232,16 @@ template <int kSums>
   return take_sums<kSums>(s, 1);
 }
 
+/// The key of a row that the query at `place` may have in its list; 0: it does not count.
+[[nodiscard]] __device__ __forceinline__ std::uint64_t listed_key(const SearchTask& task,
+                                                                  Index place, Index y, float score,
+                                                                  double common) {
+  if (task.tied == nullptr) return key_of(score, task.by_rank ? y : task.stats.row[y]);
+  if (score != task.tied[place]) return 0;
+  return std::uint64_t{static_cast<std::uint32_t>(common)} << 32 |
+         (0xFFFFFFFFU - static_cast<std::uint32_t>(task.stats.row[y]));
+}
+
 /// A block takes one query at a time, a warp 1/16 of the rows that it is compared with; their sums
 /// lie in shared memory (plan_tiles), one warp's apart from the others', so that nothing is added
 /// atomically. Then all threads turn sums into similarities, and those above the worst of a full
@@ -268,8 +278,10 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
     const auto offer = [&](int round, const auto& sums_at) {
       for_slots(task, round, [&](int warp, int slot, Index y, bool valid) {
         float score = 0.0F;
+        double common = 0.0;
         if (valid) {
           const PairSums s = sums_at(warp, slot, y);
+          common = s.n;
           if (s.n != 0.0) score = pair_similarity(task.formula, x, GpuRow{task.stats, y}, s);
           if (task.scores != nullptr) {
             task.scores[Offset{query} * task.rows + task.stats.row[y]] = score;
@@ -278,7 +290,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
         if (task.scores != nullptr) return;
         const bool other = score != 0.0F && task.stats.row[y] != row;
         offer_keys<kThreads>(best, keys, task.key_capacity, task.k,
-                             other ? key_of(score, task.by_rank ? y : task.stats.row[y]) : 0);
+                             other ? listed_key(task, place, y, score, common) : 0);
       });
     };
     for (int round = 0; round < task.plan.rounds; ++round) {

@@ -66,6 +66,8 @@ struct SearchTask {
   Index* found = nullptr;
   Candidate* lists = nullptr;
   bool by_rank = false;                 ///< lists hold ranks, ties go to the smaller one
+  const float* tied = nullptr;          ///< beside the list: only rows that are as similar count,
+                                        ///< those with more common entries first; 4 or 6 sums
   std::uint64_t* spare_keys = nullptr;  ///< key_capacity of each block, where k is large
   int key_capacity = 0;                 ///< a power of two
   // ... or all similarities, rows for each query from the first on.
