@@ -15,7 +15,7 @@ import tempfile
 
 from .study import FILES, Study, parser, require_data, row, table
 
-FAMILIES = {"lists": ["als", "item-knn", "user-knn", "popular", "bpr"],
+FAMILIES = {"lists": ["als", "item-knn", "user-knn", "popular", "bpr", "ease", "spectral"],
             "ratings": ["als", "item-knn", "user-knn", "bias", "sgd"]}
 METRICS = {"lists": ("ndcg@10", max), "ratings": ("rmse", min)}
 
@@ -192,8 +192,9 @@ def main(words, prog):
     if args.task == "tuned":
         table(["data", "auto", "NDCG@10", "tune", "NDCG@10", "auto reaches"], {2, 4, 5})
     else:
-        table(["data", "users", "items", "a user has", *FAMILIES[args.task], "auto", "place"],
-              {1, 2, 3, *range(4, 9), 10})
+        families = FAMILIES[args.task]
+        table(["data", "users", "items", "a user has", *families, "auto", "place"],
+              {*range(1, 4 + len(families)), 5 + len(families)})
     sets = RATINGS if args.task == "ratings" else LISTS
     if args.files:
         sets = {pathlib.Path(file).name: (file, None) for file in args.files}

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <utility>
 
 #include "core/system/parallel.h"
-#include "retrieval/knn_lists.h"
+#include "likewise/error.h"
 
 namespace likewise {
 namespace {
@@ -92,43 +93,96 @@ std::vector<Index> by_falling_length(const CsrView& rows) {
   return order;
 }
 
-KnnLists settle_ties(const CsrView& rows, const KnnLists& found, Index k,
-                     const FindTied& find_tied) {
-  const auto kept = static_cast<std::size_t>(k);
-  std::vector<std::vector<Candidate>> lists(static_cast<std::size_t>(found.size()));
-  std::vector<char> open(lists.size());
-  parallel_for(found.size(), 64, [&](Offset r) {
-    const auto row = static_cast<Index>(r);
-    const auto similar = found.similarities_of(row);
-    std::vector<Candidate>& list = lists[static_cast<std::size_t>(r)];
-    for (std::size_t e = 0; e < similar.size(); ++e) {
-      list.push_back({similar[e], found.rows_of(row)[e]});
+namespace {
+
+/// The first k of every list, where others are as similar as the last of them: they are open.
+class Settled {
+ public:
+  Settled(const CsrView& rows, const KnnLists& found, Index k)
+      : rows_(rows), found_(found), k_(static_cast<std::size_t>(k)) {
+    const Index count = found.size();
+    lists_.offsets = Array<Offset>(Offset{count} + 1);
+    for (Index row = 0; row < count; ++row) {
+      lists_.offsets[row + 1] = lists_.offsets[row] + std::ssize(kept(row));
     }
-    if (list.size() > kept && kept > 0 && list[kept].score == list[kept - 1].score) {
-      open[static_cast<std::size_t>(r)] = 1;
-      const float last = list.back().score;
-      std::erase_if(list, [&](const Candidate& one) { return one.score == last; });
-    }
-    keep_nearest(rows.row_columns(row), rows, kept, list);
-  });
-  RowsWithTies ties;
-  for (Index row = 0; row < found.size(); ++row) {
-    if (open[static_cast<std::size_t>(row)] == 0) continue;
-    ties.rows.push_back(row);
-    ties.similarities.push_back(found.similarities_of(row).back());
+    lists_.rows = Array<Index>::uninitialized(lists_.offsets[count]);
+    lists_.similarities = Array<float>::uninitialized(lists_.offsets[count]);
   }
-  if (!ties.rows.empty()) {
+
+  /// Everything but what is as similar as the last of an open list.
+  void take_known() {
+    parallel_for(found_.size(), 64, [&](Offset r) {
+      const auto row = static_cast<Index>(r);
+      const auto similar = kept(row);
+      std::vector<Candidate> list;
+      for (std::size_t e = 0; e < known(row); ++e) {
+        list.push_back({similar[e], found_.rows_of(row)[e]});
+      }
+      if (std::ranges::adjacent_find(similar) != similar.end()) {
+        sort_nearest(rows_.row_columns(row), rows_, list.size(), list);
+      }
+      for (std::size_t e = 0; e < list.size(); ++e) put(row, e, list[e]);
+    });
+  }
+
+  void take_tied(const FindTied& find_tied) {
+    RowsWithTies ties;
+    for (Index row = 0; row < found_.size(); ++row) {
+      if (!is_open(row)) continue;
+      ties.rows.push_back(row);
+      ties.similarities.push_back(kept(row).back());
+    }
+    if (ties.rows.empty()) return;
     const std::vector<std::vector<Index>> tied = find_tied(ties);
-    for (std::size_t i = 0; i < ties.rows.size(); ++i) {
-      std::vector<Candidate>& list = lists[static_cast<std::size_t>(ties.rows[i])];
-      for (const Index other : tied[i]) {
-        if (list.size() < kept) list.push_back({ties.similarities[i], other});
+    for (std::size_t i = 0; i < tied.size(); ++i) {
+      const Index row = ties.rows[i];
+      const std::size_t first = known(row);
+      if (tied[i].size() < kept(row).size() - first) {
+        throw Error(ErrorKind::kDevice, "similarities differ when they are computed again");
+      }
+      for (std::size_t e = first; e < kept(row).size(); ++e) {
+        put(row, e, {ties.similarities[i], tied[i][e - first]});
       }
     }
   }
-  return pack_knn_lists(found.size(), [&](Index row) {
-    return std::span<const Candidate>(lists[static_cast<std::size_t>(row)]);
-  });
+
+  [[nodiscard]] KnnLists lists() && { return std::move(lists_); }
+
+ private:
+  [[nodiscard]] std::span<const float> kept(Index row) const {
+    const auto similar = found_.similarities_of(row);
+    return similar.first(std::min(k_, similar.size()));
+  }
+  [[nodiscard]] bool is_open(Index row) const {
+    const auto similar = found_.similarities_of(row);
+    return similar.size() > k_ && k_ > 0 && similar[k_] == similar[k_ - 1];
+  }
+  /// How many stand before what is as similar as the last of an open list.
+  [[nodiscard]] std::size_t known(Index row) const {
+    const auto similar = kept(row);
+    if (!is_open(row)) return similar.size();
+    return static_cast<std::size_t>(std::ranges::find(similar, similar.back()) - similar.begin());
+  }
+  void put(Index row, std::size_t at, const Candidate& one) {
+    const Offset to = lists_.offsets[row] + static_cast<Offset>(at);
+    lists_.rows[to] = one.item;
+    lists_.similarities[to] = one.score;
+  }
+
+  const CsrView& rows_;
+  const KnnLists& found_;
+  std::size_t k_;
+  KnnLists lists_;
+};
+
+}  // namespace
+
+KnnLists settle_ties(const CsrView& rows, const KnnLists& found, Index k,
+                     const FindTied& find_tied) {
+  Settled settled(rows, found, k);
+  settled.take_known();
+  settled.take_tied(find_tied);
+  return std::move(settled).lists();
 }
 
 }  // namespace likewise

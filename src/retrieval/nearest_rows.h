@@ -81,8 +81,9 @@ struct RowsWithTies {
 /// first, then the smaller; the first k are enough.
 using FindTied = std::function<std::vector<std::vector<Index>>(const RowsWithTies&)>;
 
-/// The k nearest of every row. `found` are the k + 1 most similar, in any order of ties: with one
-/// more, a list tells whether others are as similar as its last. Throws what `find_tied` throws.
+/// The k nearest of every row. `found` are the k + 1 most similar, in any order of ties but the
+/// most similar first: with one more, a list tells whether others are as similar as its last.
+/// Errors: kDevice where `find_tied` finds too few, and what it throws.
 [[nodiscard]] KnnLists settle_ties(const CsrView& rows, const KnnLists& found, Index k,
                                    const FindTied& find_tied);
 

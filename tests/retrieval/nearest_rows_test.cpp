@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/jobs/device_jobs.h"
+#include "retrieval/knn_lists.h"
 #include "tests/backends/device_test.h"
 #include "tests/support.h"
 
@@ -68,6 +69,78 @@ void PrintTo(const TieCase& one, std::ostream* out) {
   *out << kSimilarityNames[static_cast<std::size_t>(one.similarity)]
        << (one.likes ? " likes" : " counts") << " shrinkage " << one.shrinkage << " amplification "
        << one.amplification;
+}
+
+/// Similarities of few values, so that most places are tied for; row 4 has none.
+class SettledTies : public testing::Test {
+ protected:
+  static constexpr Index kRows = 30;
+
+  [[nodiscard]] float similarity(Index a, Index b) const {
+    return a == 4 || b == 4 || a == b ? 0.0F : static_cast<float>(1 + (a * 7 + b * b) % 3) / 4.0F;
+  }
+  [[nodiscard]] std::vector<Candidate> all_of(Index row) const {
+    std::vector<Candidate> all;
+    for (Index other = 0; other < kRows; ++other) {
+      if (similarity(row, other) != 0.0F) all.push_back({similarity(row, other), other});
+    }
+    return all;
+  }
+  /// The `most` most similar, of equal ones the smaller row.
+  [[nodiscard]] KnnLists found(Index most) const {
+    std::vector<std::vector<Candidate>> lists;
+    for (Index row = 0; row < kRows; ++row) {
+      lists.push_back(all_of(row));
+      std::ranges::stable_sort(lists.back(), std::ranges::greater{}, &Candidate::score);
+      lists.back().resize(std::min(lists.back().size(), static_cast<std::size_t>(most)));
+    }
+    return pack_knn_lists(kRows, [&](Index row) {
+      return std::span<const Candidate>(lists[static_cast<std::size_t>(row)]);
+    });
+  }
+  [[nodiscard]] std::vector<std::vector<Index>> tied(const RowsWithTies& ties) const {
+    std::vector<std::vector<Index>> result;
+    for (std::size_t i = 0; i < ties.rows.size(); ++i) {
+      std::vector<Candidate> all = all_of(ties.rows[i]);
+      std::erase_if(all, [&](const Candidate& one) { return one.score != ties.similarities[i]; });
+      keep_nearest(rows_.view().row_columns(ties.rows[i]), rows_.view(), all.size(), all);
+      result.emplace_back();
+      for (const Candidate& one : all) result.back().push_back(one.item);
+    }
+    return result;
+  }
+
+  CsrMatrix rows_ = test::random_csr(kRows, 12, 5.0, 6);
+};
+
+TEST_F(SettledTies, AreTheNearestOfAll) {
+  for (const Index k : {1, 2, 5, 20, 28, 29, 40}) {
+    const KnnLists settled = settle_ties(rows_.view(), found(k + 1), k,
+                                         [&](const RowsWithTies& ties) { return tied(ties); });
+    ASSERT_EQ(settled.size(), kRows);
+    for (Index row = 0; row < kRows; ++row) {
+      std::vector<Candidate> wanted = all_of(row);
+      keep_nearest(rows_.view().row_columns(row), rows_.view(), static_cast<std::size_t>(k),
+                   wanted);
+      EXPECT_TRUE(std::ranges::equal(settled.rows_of(row), wanted, {}, {}, &Candidate::item))
+          << "row " << row << ", k " << k;
+      EXPECT_TRUE(
+          std::ranges::equal(settled.similarities_of(row), wanted, {}, {}, &Candidate::score))
+          << "row " << row << ", k " << k;
+    }
+  }
+}
+
+TEST_F(SettledTies, AreNoneOfNoRows) {
+  EXPECT_EQ(settle_ties(CsrMatrix().view(), KnnLists(), 3, nullptr).size(), 0);
+}
+
+TEST_F(SettledTies, TooFewAreAnError) {
+  EXPECT_THROW((void)settle_ties(rows_.view(), found(3), 2,
+                                 [](const RowsWithTies& ties) {
+                                   return std::vector<std::vector<Index>>(ties.rows.size());
+                                 }),
+               Error);
 }
 
 class NearestRowsOnDevice : public test::DeviceTest<TieCase> {};
