@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// EASE on one GPU: S, its inverse and B in one matrix there.
 #include <algorithm>
-#include <chrono>
-#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +9,8 @@
 #include "backends/cuda/device/staging.h"
 #include "backends/cuda/ease/ease_gram.h"
 #include "backends/cuda/ease/ease_weights.h"
+#include "backends/cuda/ease/local_ease.h"
+#include "backends/cuda/ease/stages.h"
 #include "backends/cuda/jobs.h"
 #include "backends/cuda/linalg/dense_inverse.h"
 #include "core/system/parallel.h"
@@ -34,24 +34,6 @@ void touch(Matrix& b, Index first, Index end) {
   const Offset pages = (Offset{end - first} * b.stride() + kPage - 1) / kPage;
   parallel_for(pages, 512, [&](Offset page) { from[page * kPage] = 0.0F; });
 }
-
-/// Seconds of the stages of a training.
-class Stages {
- public:
-  /// What was done since the last one.
-  void end(const char* name) {
-    const auto now = Clock::now();
-    const std::chrono::duration<double> took = now - begin_;
-    text_ += fmt::format("{}{} {:.3f} s", text_.empty() ? "" : ", ", name, took.count());
-    begin_ = now;
-  }
-  [[nodiscard]] const std::string& text() const { return text_; }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point begin_ = Clock::now();
-  std::string text_;
-};
 
 class DenseEase {
  public:
@@ -139,6 +121,7 @@ class DenseEase {
 MemoryPlan plan_cuda_ease(const GpuUse& use, const EaseShape& shape) {
   if (shape.interactions == 0) return {};
   LIKEWISE_CUDA_CHECK(cudaSetDevice(use.devices.front()));
+  if (shape.candidates > 0) return cuda::plan_local_ease(use, shape);
   const Index order = cuda::order_of(shape.items);
   MemoryPlan plan;
   plan.placement = "everything on the GPU";

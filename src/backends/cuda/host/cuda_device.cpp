@@ -223,8 +223,7 @@ class CudaEaseJob final : public EaseJob {
   CudaEaseJob(const CudaEase& ease, int device, Offset memory)
       : ease_(ease), name_(name_of(device)), use_{{device}, {}, memory} {}
   [[nodiscard]] MemoryPlan plan(const EaseShape& shape) const override {
-    require_dense(shape.candidates == 0);
-    const std::string problem = ease_.problem();
+    const std::string problem = shape.candidates > 0 ? std::string() : ease_.problem();
     if (!problem.empty()) throw Error(ErrorKind::kDevice, problem);
     MemoryPlan plan = ease_.plan(use_, shape);
     check_memory_plan(fmt::format("training on {}, {}", name_, plan.placement),
@@ -235,21 +234,17 @@ class CudaEaseJob final : public EaseJob {
                                      const RunControl& control) const override {
     return ease_.dense_weights(use_, by_user, system, control);
   }
-  [[nodiscard]] KnnLists local_weights(const CsrView& /*by_user*/, const EaseSystem& /*system*/,
-                                       const KnnLists& /*candidates*/,
-                                       const RunControl& /*control*/) const override {
-    require_dense(false);
-    return {};
+  [[nodiscard]] KnnLists local_weights(const CsrView& by_user, const EaseSystem& system,
+                                       const KnnLists& candidates,
+                                       const RunControl& control) const override {
+    return ease_.local_weights(use_, by_user, system, candidates, control);
+  }
+  [[nodiscard]] std::unique_ptr<WeightLists> make_lists(const MatrixView& weights,
+                                                        Offset /*entries*/) const override {
+    return ease_.make_lists(use_, weights);
   }
 
  private:
-  static void require_dense(bool is_dense) {
-    if (is_dense) return;
-    throw Error(ErrorKind::kInvalidArgument,
-                mentions("a GPU learns weights of all pairs of items, {form dense}; for {form "
-                         "local} take the cpu"));
-  }
-
   const CudaEase& ease_;
   std::string name_;
   GpuUse use_;
