@@ -10,15 +10,14 @@
 /// A work is one of these; a shape is one of `likewise generate`.
 ///     ease:SHAPE              dense weights, with the default parameters
 ///     local:SHAPE:M           weights of M candidates, with the search for these
-///     lists:SHAPE:K           K items for every user by dense weights that are there, without
-///     those
-///                             that the user knows; the first round brings the weights to the GPU
+///     lists:SHAPE:K           K items that are new to a user, for every user, by dense weights;
+///                             the first round brings the weights to the GPU
 ///     spectral:SHAPE:FACTORS
 ///
 /// The floor is what an H100 needs at its peaks: 3.35 TB/s of memory and 67 TFLOP/s in float32.
 ///     local   the system of all items written twice, 32 bytes for each number that a system of
-///             candidates gathers, M^3 / 3 operations for each of these
-///     lists   a row of the weights read for each interaction; the second cache may save of it
+///             candidates gathers, M^3 / 3 operations for each of these; not the search
+///     lists   a row of the weights read for each interaction; a cache may save some of it
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

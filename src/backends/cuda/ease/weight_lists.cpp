@@ -74,8 +74,7 @@ class CudaWeightLists final : public WeightLists {
         std::fill(std::copy_n(row, weights.cols, line), line + plan_.pitch, 0.0F);
       });
     };
-    if (weights.rows > 0)
-      staging_.upload(weights_.data(), weights.rows, plan_.pitch, fill, stream_);
+    staging_.upload(weights_.data(), weights.rows, plan_.pitch, fill, stream_);
     stream_.synchronize();
   }
 
