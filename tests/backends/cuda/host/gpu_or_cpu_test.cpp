@@ -97,7 +97,7 @@ TEST(GpuOrCpu, ListsOfManyAreWorthTheWayOfTheWeights) {
   };
   EXPECT_TRUE(makes(41'000, 1'000'000));
   EXPECT_FALSE(makes(41'000, 50'000)) << "not worth the way of the weights";
-  EXPECT_FALSE(makes(4'000, 1'000'000)) << "not worth the start";
+  EXPECT_FALSE(makes(4'000, 500'000)) << "not worth the start";
   EXPECT_FALSE(makes(60'000, 1'000'000)) << "the GPU is full";
 }
 
