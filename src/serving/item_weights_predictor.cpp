@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "algorithms/finite.h"
+#include "backends/jobs/device_jobs.h"
 #include "core/system/parallel.h"
 #include "likewise/error.h"
 
@@ -18,7 +19,54 @@ constexpr Index kColumns = 1024;
 /// Columns of weights that are looked through together: a cache line.
 constexpr Offset kAsked = 16;
 
+[[nodiscard]] Offset entries_of(std::span<const AskedUser> users) {
+  Offset entries = 0;
+  for (const AskedUser& user : users) entries += std::ssize(user.items);
+  return entries;
+}
+
+/// What they like, a row for each.
+[[nodiscard]] CsrMatrix histories_of(std::span<const AskedUser> users, Index items) {
+  constexpr Offset kUsersAtATime = 256;
+  CsrMatrix rows{static_cast<Index>(users.size()), items, Array<Offset>(std::ssize(users) + 1),
+                 Array<Index>::uninitialized(entries_of(users)),
+                 Array<float>::uninitialized(entries_of(users))};
+  for (std::size_t u = 0; u < users.size(); ++u) {
+    const auto row = static_cast<Offset>(u);
+    rows.offsets[row + 1] = rows.offsets[row] + std::ssize(users[u].items);
+  }
+  parallel_for(std::ssize(users), kUsersAtATime, [&](Offset u) {
+    const AskedUser& user = users[static_cast<std::size_t>(u)];
+    std::ranges::copy(user.items, rows.columns.begin() + rows.offsets[u]);
+    std::ranges::copy(user.values, rows.values.begin() + rows.offsets[u]);
+  });
+  return rows;
+}
+
 }  // namespace
+
+const WeightLists* ItemWeightsPredictor::device_lists(Offset entries) const {
+  const std::lock_guard lock(making_);
+  if (lists_ == nullptr) {
+    const EaseJob& ease = job<EaseJob>(device_);
+    const auto make = [&](Offset) { lists_ = ease.make_lists(weights_.view(), entries); };
+    run_isolated(TaskView(make));
+  }
+  return lists_.get();
+}
+
+TopKResult ItemWeightsPredictor::top_k_on(const WeightLists& lists,
+                                          std::span<const AskedUser> users, Index n,
+                                          const TopKFilter& filter,
+                                          const RunControl& control) const {
+  const CsrMatrix histories = histories_of(users, weights_.cols());
+  TopKResult result = lists.top_k(histories.view(), n, filter, control);
+  for (std::size_t u = 0; u < users.size(); ++u) {
+    if (result.counts[static_cast<Offset>(u)] != WeightLists::kNotFinite) continue;
+    score(users.subspan(u, 1), control, [](std::size_t, Index, std::span<const float>) {});
+  }
+  return result;
+}
 
 void ItemWeightsPredictor::score(std::span<const AskedUser> users, const RunControl& control,
                                  const TakeScores& take) const {
@@ -56,6 +104,9 @@ double ItemWeightsPredictor::score(const AskedUser& user, Index item) const {
 
 TopKResult ItemWeightsPredictor::top_k(std::span<const AskedUser> users, Index n,
                                        const TopKFilter& filter, const RunControl& control) const {
+  if (const WeightLists* const lists = device_lists(entries_of(users))) {
+    return top_k_on(*lists, users, n, filter, control);
+  }
   return lists_of_scores(users.size(), weights_.cols(), n, filter,
                          [&](const TakeScores& take) { score(users, control, take); });
 }

@@ -35,7 +35,7 @@ struct PredictorFactory {
     return std::make_unique<BiasPredictor>(model, learned, device, clip);
   }
   std::unique_ptr<Predictor> operator()(const ItemWeights& learned) const {
-    return std::make_unique<ItemWeightsPredictor>(model, learned);
+    return std::make_unique<ItemWeightsPredictor>(model, learned, device);
   }
 };
 

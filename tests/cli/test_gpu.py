@@ -216,6 +216,16 @@ def test_lists_by_defaults_of_many_items_equal_the_processors(program, gpu, tmp_
         assert lists[0] == lists[1]
 
 
+@pytest.mark.parametrize("form", [("--form", "dense"), ("--form", "local", "--candidates", 30)])
+def test_lists_by_ease_equal_the_processors(program, cinema, liked, gpu, form):
+    program("train", cinema / "parts/train.csv", "-o", "ease", "--algorithm", "ease", *form, "--device", gpu)
+    for options in (("-n", 10), ("-n", 7, "--include-seen"), ("-n", 5000), ("-n", 5, "--deny", "denied.txt")):
+        lists = [program("recommend", "ease", "--all", *options, "--device", device).stdout
+                 for device in (gpu, "cpu")]
+        assert lists[0].count("\n") > 10
+        assert lists[0] == lists[1]
+
+
 @pytest.mark.parametrize("command", [
     ("recommend", "liked", "--all", "-n", 10),
     ("recommend", "liked", "--all", "-n", 5, "--deny", "denied.txt"),

@@ -63,4 +63,13 @@ void check_candidates(const CsrView& by_user, const KnnLists& candidates) {
               fmt::format("candidates: item number {} of {} items", *bad, by_user.cols));
 }
 
+std::vector<Index> system_candidates(const KnnLists& candidates, Index item) {
+  const auto given = candidates.rows_of(item);
+  std::vector<Index> rising(given.begin(), given.end());
+  std::ranges::sort(rising);
+  rising.erase(std::unique(rising.begin(), rising.end()), rising.end());
+  std::erase(rising, item);
+  return rising;
+}
+
 }  // namespace likewise

@@ -58,4 +58,7 @@ inline constexpr double kLeastPivot = 0x1p-20;
 /// Throws Error(kInvalidArgument) unless there is a list of candidates for each item, of items.
 void check_candidates(const CsrView& by_user, const KnnLists& candidates);
 
+/// Those of an item that its system is of: rising, each once, without the item itself.
+[[nodiscard]] std::vector<Index> system_candidates(const KnnLists& candidates, Index item);
+
 }  // namespace likewise

@@ -59,12 +59,21 @@ namespace likewise {
                                                                  const GpuInfo& gpu,
                                                                  const KnnModel& model);
 
-/// What dense weights take of a GPU now.
+/// What weights between items take of a GPU now.
 [[nodiscard]] MemoryPlan plan_cuda_ease(const GpuUse& use, const EaseShape& shape);
 
 /// Dense weights on one GPU: as EaseJob::dense_weights.
 [[nodiscard]] Matrix cuda_ease_weights(const GpuUse& use, const CsrView& by_user,
                                        const EaseSystem& system, const RunControl& control);
+
+/// Weights of candidates on one GPU: as EaseJob::local_weights.
+[[nodiscard]] KnnLists cuda_local_ease(const GpuUse& use, const CsrView& by_user,
+                                       const EaseSystem& system, const KnnLists& candidates,
+                                       const RunControl& control);
+
+/// Lists by dense weights on one GPU: as EaseJob::make_lists.
+[[nodiscard]] std::unique_ptr<WeightLists> make_cuda_weight_lists(const GpuUse& use,
+                                                                  const MatrixView& weights);
 
 /// Why spectral factors cannot be found on a GPU, and what to do; empty where they can.
 [[nodiscard]] std::string cuda_spectral_problem();

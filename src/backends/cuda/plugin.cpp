@@ -35,7 +35,8 @@ constexpr CudaSgd kSgd{plan_cuda_sgd, make_cuda_sgd_solver, cuda::sgd_traffic};
 constexpr CudaBpr kBpr{plan_cuda_bpr, make_cuda_bpr_solver};
 constexpr CudaTopK kTopK{make_cuda_scorer};
 constexpr CudaPredictions kPredictions{make_cuda_predictions, make_cuda_predictions};
-constexpr CudaEase kEase{cuda::cublas_problem, plan_cuda_ease, cuda_ease_weights};
+constexpr CudaEase kEase{cuda::cublas_problem, plan_cuda_ease, cuda_ease_weights, cuda_local_ease,
+                         make_cuda_weight_lists};
 constexpr CudaSpectral kSpectral{cuda_spectral_problem, plan_cuda_spectral, cuda_spectral_factors,
                                  cuda_spectral_users};
 constexpr CudaPlugin kPlugin{kPluginInterface,

@@ -3,7 +3,10 @@
 /// regression"). What every device is tested against: src/backends/reference/ease.cpp.
 #pragma once
 
+#include <memory>
+
 #include "algorithms/ease/ease_scales.h"
+#include "backends/jobs/top_k.h"
 #include "likewise/control.h"
 #include "likewise/csr.h"
 #include "likewise/device.h"
@@ -19,6 +22,23 @@ struct EaseShape {
   Index items = 0;
   Offset interactions = 0;
   Index candidates = 0;
+};
+
+/// Lists by dense weights B that a device makes itself. Thread-safe.
+///
+/// Item j scores the sum of x_i B_ij over the entries of a history x, in their order, in double
+/// precision and rounded once: the same number on every device.
+class WeightLists {
+ public:
+  /// The count of a history of which a score is not a finite number.
+  static constexpr Index kNotFinite = -1;
+
+  virtual ~WeightLists() = default;
+  /// The k best items of each history, a row of items (k >= 0 may exceed them). `filter` has a row
+  /// for each history, or none. Errors: kOutOfMemory, kDevice, kCancelled.
+  [[nodiscard]] virtual TopKResult top_k(const CsrView& histories, Index k,
+                                         const TopKFilter& filter,
+                                         const RunControl& control) const = 0;
 };
 
 /// Makes item-item weights. Thread-safe; the same bits for any number of threads.
@@ -46,6 +66,15 @@ class EaseJob {
   [[nodiscard]] virtual KnnLists local_weights(const CsrView& by_user, const EaseSystem& system,
                                                const KnnLists& candidates,
                                                const RunControl& control) const = 0;
+
+  /// What makes lists by B (items x items), which must outlive it. Null where the processor is to
+  /// add up (serving/item_weights_predictor.h): on the processor, and where `auto` finds that
+  /// histories of so many entries are not worth the way of B to a GPU. Errors: kOutOfMemory where B
+  /// does not fit into the device's memory, kDevice.
+  [[nodiscard]] virtual std::unique_ptr<WeightLists> make_lists(const MatrixView& /*weights*/,
+                                                                Offset /*entries*/) const {
+    return nullptr;
+  }
 };
 
 }  // namespace likewise

@@ -16,6 +16,7 @@
 #include "backends/jobs/device_jobs.h"
 #include "backends/reference/jobs.h"
 #include "core/linalg/dense_inverse.h"
+#include "retrieval/knn_lists.h"
 #include "tests/backends/device_test.h"
 #include "tests/csr_entries.h"
 #include "tests/errors.h"
@@ -266,7 +267,7 @@ TEST_P(EaseOnGpu, EqualsTheCpuOnMoreItems) {
   expect_near(found, expected, kTolerance);
 }
 
-TEST_P(EaseOnGpu, SingularSystemsAndCandidatesAreRefusedByASentence) {
+TEST_P(EaseOnGpu, SingularSystemsAreRefusedByASentence) {
   const CsrMatrix twins =
       make_csr(3, 4, std::vector<Entry>{{0, 0, 1}, {0, 1, 1}, {0, 2, 1}, {1, 1, 1}, {1, 2, 1}});
   for (const double regularization : {0.0, 1e-9}) {
@@ -278,37 +279,126 @@ TEST_P(EaseOnGpu, SingularSystemsAndCandidatesAreRefusedByASentence) {
                                }),
                 testing::HasSubstr("use a larger regularization"));
   }
-  EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument,
-                             [&] {
-                               (void)job<EaseJob>(device()).plan({9, 9, 9, 4});
-                             }),
-              testing::HasSubstr("take the cpu"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, EaseOnGpu, testing::Values(1, 2));
 
-TEST(Ease, LocalWeightsEqualTheReference) {
-  const auto reference = make_reference_ease();
-  const auto cpu = make_cpu_ease();
-  for (const CsrMatrix& m : larger_matrices()) {
-    if (m.cols < 5) continue;
-    for (const EaseSystem& system : kSystems) {
-      SCOPED_TRACE(testing::Message()
-                   << m.rows << " x " << m.cols << ", user exponent " << system.user_exponent);
-      for (const Index count : {0, 1, 4, 17}) {
-        const KnnLists candidates = some_candidates(m.cols, count, 3);
-        const Dense expected = to_dense(reference->local_weights(m.view(), system, candidates, {}));
-        const Dense found = to_dense(cpu->local_weights(m.view(), system, candidates, {}));
-        const double error = kTolerance * (1.0 + largest(expected));
-        for (std::size_t i = 0; i < found.size(); ++i) {
-          for (std::size_t j = 0; j < found.size(); ++j) {
-            ASSERT_NEAR(found[i][j], expected[i][j], error);
-          }
-        }
-      }
+void expect_lists_near(const KnnLists& lists, const KnnLists& wanted) {
+  for (Index item = 0; item < lists.size(); ++item) {
+    const auto weights = lists.similarities_of(item);
+    ASSERT_TRUE(std::ranges::is_sorted(weights, std::ranges::greater{})) << item;
+    ASSERT_EQ(std::ranges::count(weights, 0.0F), 0) << item;
+  }
+  const Dense expected = to_dense(wanted);
+  const Dense found = to_dense(lists);
+  ASSERT_EQ(found.size(), expected.size());
+  const double error = kTolerance * (1.0 + largest(expected));
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    for (std::size_t j = 0; j < found.size(); ++j) {
+      ASSERT_NEAR(found[i][j], expected[i][j], error) << i << ", " << j;
     }
   }
 }
+
+/// Weights of candidates on a device, of one of the systems.
+class LocalEaseOnDevice : public test::DeviceTest<int> {
+ protected:
+  [[nodiscard]] static KnnLists weights(const CsrMatrix& m, const KnnLists& candidates,
+                                        const Device& by = device()) {
+    return job<EaseJob>(by).local_weights(m.view(), kSystems[GetParam()], candidates, {});
+  }
+};
+
+/// More candidates than items are some of them again, and the item itself.
+TEST_P(LocalEaseOnDevice, EqualsTheReference) {
+  const auto reference = make_reference_ease();
+  for (const CsrMatrix& m : larger_matrices()) {
+    SCOPED_TRACE(testing::Message() << m.rows << " x " << m.cols);
+    for (const Index count : {0, 1, 4, 17}) {
+      const KnnLists candidates = some_candidates(m.cols, count, 3);
+      expect_lists_near(weights(m, candidates),
+                        reference->local_weights(m.view(), kSystems[GetParam()], candidates, {}));
+    }
+  }
+}
+
+TEST_P(LocalEaseOnDevice, ListsMayHaveDifferentLengths) {
+  const CsrMatrix m = awkward(400, 64, 9.0, 3);
+  const KnnLists all = some_candidates(64, 40, 5);
+  std::vector<Candidate> some[64];
+  for (Index item = 0; item < 64; ++item) {
+    for (Index e = 0; e < item % 41; ++e) {
+      some[item].push_back({0.0F, all.rows_of(item)[static_cast<std::size_t>(e)]});
+    }
+  }
+  const KnnLists candidates =
+      pack_knn_lists(64, [&](Index item) { return std::span<const Candidate>(some[item]); });
+  expect_lists_near(weights(m, candidates), make_reference_ease()->local_weights(
+                                                m.view(), kSystems[GetParam()], candidates, {}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Cpu, LocalEaseOnDevice, testing::Range(0, 5));
+INSTANTIATE_TEST_SUITE_P(Cuda, LocalEaseOnDevice, testing::Range(0, 5));
+
+class LocalEaseOnGpu : public LocalEaseOnDevice {};
+
+/// Systems in shared memory, and those that are too large for it.
+TEST_P(LocalEaseOnGpu, EqualsTheCpuOnMoreCandidates) {
+  const CsrMatrix m = awkward(3000, 900, 30.0, 9);
+  const auto cpu = make_cpu_ease();
+  for (const Index count : {200, 288, 289, 500}) {
+    SCOPED_TRACE(count);
+    const KnnLists candidates = some_candidates(m.cols, count, 7);
+    expect_lists_near(weights(m, candidates),
+                      cpu->local_weights(m.view(), kSystems[GetParam()], candidates, {}));
+  }
+}
+
+TEST_P(LocalEaseOnGpu, RunsAreTheSameToTheBit) {
+  const CsrMatrix m = awkward(900, 600, 25.0, 8);
+  const KnnLists candidates = some_candidates(m.cols, 90, 7);
+  const KnnLists one = weights(m, candidates);
+  const KnnLists other = weights(m, candidates);
+  EXPECT_TRUE(std::ranges::equal(one.offsets, other.offsets));
+  EXPECT_TRUE(std::ranges::equal(one.rows, other.rows));
+  EXPECT_TRUE(std::ranges::equal(one.similarities, other.similarities));
+}
+
+TEST_P(LocalEaseOnGpu, SingularSystemsAreRefusedAsOnTheCpu) {
+  const CsrMatrix twins =
+      make_csr(3, 4, std::vector<Entry>{{0, 0, 1}, {0, 1, 1}, {0, 2, 1}, {1, 1, 1}, {1, 2, 1}});
+  for (const double regularization : {0.0, 1e-9}) {
+    const auto refused = [&](const EaseJob& by, const CsrMatrix& m) {
+      return test::error_of(ErrorKind::kNumerical, [&] {
+        (void)by.local_weights(m.view(), {.regularization = regularization},
+                               some_candidates(4, 3, 1), {});
+      });
+    };
+    const std::string found = refused(job<EaseJob>(device()), twins);
+    EXPECT_THAT(found, testing::HasSubstr("use a larger regularization"));
+    if (regularization > 0.0) EXPECT_EQ(found, refused(*make_cpu_ease(), twins));
+    if (regularization > 0.0) continue;
+    EXPECT_EQ(refused(job<EaseJob>(device()), make_csr(3, 4, {})),
+              refused(*make_cpu_ease(), make_csr(3, 4, {})));
+  }
+}
+
+TEST_P(LocalEaseOnGpu, AGpuThatIsTooSmallIsASentence) {
+  const CsrMatrix m = awkward(3000, 900, 30.0, 9);
+  const Device small = open_device("cuda", {.device_memory = Offset{4} << 20});
+  EXPECT_THAT(test::error_of(ErrorKind::kOutOfMemory,
+                             [&] { (void)weights(m, some_candidates(900, 9, 1), small); }),
+              testing::HasSubstr("use the cpu"));
+  EXPECT_THROW((void)job<EaseJob>(small).plan({3000, 900, m.view().nnz(), 9}), Error);
+}
+
+TEST_P(LocalEaseOnGpu, CandidatesAreChecked) {
+  const CsrMatrix m = make_csr(2, 3, std::vector<Entry>{{0, 0, 1}, {1, 2, 1}});
+  for (const Index items : {2, 4})
+    EXPECT_THROW((void)weights(m, some_candidates(items, 1, 1)), Error);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, LocalEaseOnGpu, testing::Values(1, 2));
 
 TEST(Ease, LocalWeightsOfAllItemsAreTheDenseOnes) {
   const auto cpu = make_cpu_ease();

@@ -82,7 +82,7 @@ class Batch {
       : scales_(scales), rows_(candidates.size()) {
     Offset numbers = 0;
     for (Index item = first; item < rows_; ++item) {
-      System system{item, candidates_of(candidates, item), numbers};
+      System system{item, system_candidates(candidates, item), numbers};
       if (item > first && numbers + system.numbers() > kEaseBatchNumbers) break;
       numbers += system.numbers();
       systems_.push_back(std::move(system));
@@ -137,15 +137,6 @@ class Batch {
     Array<float> row;  ///< S + L from the diagonal on; 0 between rows
     std::vector<Index> filled;
   };
-
-  [[nodiscard]] static std::vector<Index> candidates_of(const KnnLists& candidates, Index item) {
-    const auto given = candidates.rows_of(item);
-    std::vector<Index> rising(given.begin(), given.end());
-    std::ranges::sort(rising);
-    rising.erase(std::unique(rising.begin(), rising.end()), rising.end());
-    std::erase(rising, item);
-    return rising;
-  }
 
   [[nodiscard]] float* row_of(const System& system, Index place) {
     return numbers_.data() + system.first + Offset{place} * system.stride();

@@ -9,7 +9,7 @@
 
 namespace likewise::cuda {
 
-/// Seconds of the stages of a training.
+/// Seconds of the stages of a training, from its construction on.
 class Stages {
  public:
   /// What was done since the last one.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// EASE on one GPU: S, its inverse and B in one matrix there.
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 #include "backends/cuda/device/staging.h"
 #include "backends/cuda/ease/ease_gram.h"
 #include "backends/cuda/ease/ease_weights.h"
+#include "backends/cuda/ease/local_ease.h"
 #include "backends/cuda/jobs.h"
 #include "backends/cuda/linalg/dense_inverse.h"
 #include "core/system/parallel.h"
@@ -121,6 +121,7 @@ class DenseEase {
 MemoryPlan plan_cuda_ease(const GpuUse& use, const EaseShape& shape) {
   if (shape.interactions == 0) return {};
   LIKEWISE_CUDA_CHECK(cudaSetDevice(use.devices.front()));
+  if (shape.candidates > 0) return cuda::plan_local_ease(use, shape);
   const Index order = cuda::order_of(shape.items);
   MemoryPlan plan;
   plan.placement = "everything on the GPU";

@@ -227,8 +227,7 @@ class CudaEaseJob final : public EaseJob {
   CudaEaseJob(const CudaEase& ease, int device, Offset memory)
       : ease_(ease), name_(name_of(device)), use_{{device}, {}, memory} {}
   [[nodiscard]] MemoryPlan plan(const EaseShape& shape) const override {
-    require_dense(shape.candidates == 0);
-    require_library(ease_.problem());
+    if (shape.candidates == 0) require_library(ease_.problem());
     MemoryPlan plan = ease_.plan(use_, shape);
     check_memory_plan(fmt::format("training on {}, {}", name_, plan.placement),
                       static_cast<double>(plan.machine));
@@ -238,21 +237,17 @@ class CudaEaseJob final : public EaseJob {
                                      const RunControl& control) const override {
     return ease_.dense_weights(use_, by_user, system, control);
   }
-  [[nodiscard]] KnnLists local_weights(const CsrView& /*by_user*/, const EaseSystem& /*system*/,
-                                       const KnnLists& /*candidates*/,
-                                       const RunControl& /*control*/) const override {
-    require_dense(false);
-    return {};
+  [[nodiscard]] KnnLists local_weights(const CsrView& by_user, const EaseSystem& system,
+                                       const KnnLists& candidates,
+                                       const RunControl& control) const override {
+    return ease_.local_weights(use_, by_user, system, candidates, control);
+  }
+  [[nodiscard]] std::unique_ptr<WeightLists> make_lists(const MatrixView& weights,
+                                                        Offset /*entries*/) const override {
+    return ease_.make_lists(use_, weights);
   }
 
  private:
-  static void require_dense(bool is_dense) {
-    if (is_dense) return;
-    throw Error(ErrorKind::kInvalidArgument,
-                mentions("a GPU learns weights of all pairs of items, {form dense}; for {form "
-                         "local} take the cpu"));
-  }
-
   const CudaEase& ease_;
   std::string name_;
   GpuUse use_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/host/gpu_or_cpu.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,10 @@ namespace {
 
 /// A GPU takes about so long to start.
 constexpr double kSecondsOfStart = 1.0;
+/// Numbers of B that a core adds up a second (1.9e9 were measured), and bytes of B that go to a GPU
+/// a second, an estimate.
+constexpr double kWeightRate = 2e9;
+constexpr double kUploadRate = 1e10;
 
 template <class TrainingJob>
 struct Taken {
@@ -50,14 +55,33 @@ class EaseOnGpuOrCpu final : public EaseJob {
   [[nodiscard]] KnnLists local_weights(const CsrView& by_user, const EaseSystem& system,
                                        const KnnLists& candidates,
                                        const RunControl& control) const override {
-    return jobs_.cpu->local_weights(by_user, system, candidates, control);
+    check_candidates(by_user, candidates);
+    Index most = 0;
+    for (Index item = 0; item < candidates.size(); ++item) {
+      most = std::max(most, static_cast<Index>(candidates.rows_of(item).size()));
+    }
+    if (most == 0) return jobs_.cpu->local_weights(by_user, system, candidates, control);
+    const auto taken = taken_for({by_user.rows, by_user.cols, by_user.nnz(), most});
+    control.remark(taken.remark);
+    return taken.job.local_weights(by_user, system, candidates, control);
+  }
+  [[nodiscard]] std::unique_ptr<WeightLists> make_lists(const MatrixView& weights,
+                                                        Offset entries) const override {
+    if (!gpu_pays_for_lists(weights.cols, entries)) return nullptr;
+    try {
+      return jobs_.gpu->make_lists(weights, entries);
+    } catch (const Error&) {  // the processor has B anyway
+      return nullptr;
+    }
   }
 
  private:
-  /// A GPU refuses candidates.
+  /// By the operations of the dense inverse, or of the systems of candidates.
   [[nodiscard]] Taken<EaseJob> taken_for(const EaseShape& shape) const {
-    const double items = shape.items;
-    return take(jobs_, shape, items * items * items / kDenseRate);
+    const bool is_local = shape.candidates > 0;
+    const double order = is_local ? std::min(shape.candidates, shape.items) : shape.items;
+    const double systems = is_local ? shape.items : 1;
+    return take(jobs_, shape, systems * order * order * order / kDenseRate);
   }
 
   GpuAndCpu<EaseJob> jobs_;
@@ -94,6 +118,12 @@ class SpectralOnGpuOrCpu final : public SpectralJob {
 }  // namespace
 
 bool gpu_pays(double core_seconds) { return core_seconds / thread_count() > kSecondsOfStart; }
+
+bool gpu_pays_for_lists(Index items, Offset entries) {
+  const double weights = static_cast<double>(items) * items;
+  const double on_cpu = static_cast<double>(entries) * items / kWeightRate / thread_count();
+  return on_cpu > kSecondsOfStart + weights * sizeof(float) / kUploadRate;
+}
 
 std::shared_ptr<const EaseJob> make_gpu_or_cpu(GpuAndCpu<EaseJob> jobs) {
   return std::make_shared<EaseOnGpuOrCpu>(std::move(jobs));

@@ -24,7 +24,7 @@
 namespace likewise {
 
 /// Goes up with every change of this file and of the types that cross.
-inline constexpr std::int32_t kPluginInterface = 17;
+inline constexpr std::int32_t kPluginInterface = 18;
 
 /// What says how fast a GPU is.
 struct GpuSpecs {
@@ -136,16 +136,21 @@ struct CudaPredictions {
                                          const KnnModel& model);
 };
 
-/// The job `ease`, of dense weights, on one usable GPU.
+/// The job `ease`, on one usable GPU.
 struct CudaEase {
-  /// Why it cannot be done, and what to do; empty where it can. Not asked before it is needed: the
-  /// answer takes a fraction of a second.
+  /// Why dense weights cannot be learned, and what to do; empty where they can. Not asked before it
+  /// is needed: the answer takes a fraction of a second.
   std::string (*problem)();
-  /// As EaseJob::plan, without candidates.
+  /// As EaseJob::plan.
   MemoryPlan (*plan)(const GpuUse& use, const EaseShape& shape);
   /// As EaseJob::dense_weights.
   Matrix (*dense_weights)(const GpuUse& use, const CsrView& by_user, const EaseSystem& system,
                           const RunControl& control);
+  /// As EaseJob::local_weights.
+  KnnLists (*local_weights)(const GpuUse& use, const CsrView& by_user, const EaseSystem& system,
+                            const KnnLists& candidates, const RunControl& control);
+  /// As EaseJob::make_lists, never null.
+  std::unique_ptr<WeightLists> (*make_lists)(const GpuUse& use, const MatrixView& weights);
 };
 
 /// The job `spectral`, on one usable GPU.

@@ -2,6 +2,7 @@
 /// Who trains at once by `auto`.
 #include "backends/cuda/host/gpu_or_cpu.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,17 +10,24 @@
 #include <gtest/gtest.h>
 
 #include "backends/cpu/jobs.h"
+#include "likewise/error.h"
 #include "tests/csr_entries.h"
 
 namespace likewise {
 namespace {
+
+class EmptyLists final : public WeightLists {
+  [[nodiscard]] TopKResult top_k(const CsrView&, Index, const TopKFilter&,
+                                 const RunControl&) const override {
+    return {};
+  }
+};
 
 /// A GPU for so many items at most, whose weights are all 2.
 class GpuOfTwos final : public EaseJob {
  public:
   explicit GpuOfTwos(Index most) : most_(most) {}
   [[nodiscard]] MemoryPlan plan(const EaseShape& shape) const override {
-    if (shape.candidates > 0) throw Error(ErrorKind::kInvalidArgument, "no candidates here");
     if (shape.items > most_) throw Error(ErrorKind::kOutOfMemory, "the GPU is full");
     MemoryPlan plan;
     plan.placement = "on the GPU";
@@ -31,10 +39,14 @@ class GpuOfTwos final : public EaseJob {
     for (Index i = 0; i < by_user.cols; ++i) twos.row(i)[0] = 2.0F;
     return twos;
   }
-  [[nodiscard]] KnnLists local_weights(const CsrView&, const EaseSystem&, const KnnLists&,
+  [[nodiscard]] KnnLists local_weights(const CsrView& by_user, const EaseSystem&, const KnnLists&,
                                        const RunControl&) const override {
-    ADD_FAILURE() << "a GPU has no candidates";
-    return {};
+    return {Array<Offset>(Offset{by_user.cols} + 1), {}, {}};
+  }
+  [[nodiscard]] std::unique_ptr<WeightLists> make_lists(const MatrixView& weights,
+                                                        Offset) const override {
+    if (weights.cols > most_) throw Error(ErrorKind::kOutOfMemory, "the GPU is full");
+    return std::make_unique<EmptyLists>();
   }
 
  private:
@@ -58,6 +70,8 @@ TEST(GpuOrCpu, TheGpuTakesWhatIsWorthItsStartAndFits) {
   EXPECT_THAT(placement(*job, {100, 3000, 1000, 0}), testing::HasSubstr("machine"));
   EXPECT_THAT(placement(*job, {100, 9500, 1000, 0}), testing::HasSubstr("machine"));
   EXPECT_THAT(placement(*job, {100, 8000, 1000, 50}), testing::HasSubstr("machine"));
+  EXPECT_EQ(placement(*job, {100, 8000, 1000, 300}), "on the GPU");
+  EXPECT_THAT(placement(*job, {100, 9500, 1000, 300}), testing::HasSubstr("machine"));
 }
 
 TEST(GpuOrCpu, ATrainingRemarksWhoDoesIt) {
@@ -103,6 +117,20 @@ TEST(GpuOrCpu, SpectralFactorsOfFewUsersAreTheProcessors) {
   const CsrMatrix few = test::make_csr(2, 3, std::vector<test::Entry>{{0, 0, 1}, {1, 2, 1}});
   EXPECT_GT(job->decompose(few.view(), 1, 1, {}).singular[0], 0.0);
   EXPECT_EQ(job->users(few.view(), std::vector<double>(3, 1.0), Matrix(3, 1)).row(0)[0], 0.0F);
+}
+
+TEST(GpuOrCpu, ListsOfManyAreWorthTheWayOfTheWeights) {
+  const auto job = job_with(50'000);
+  const auto makes = [&](Index items, Offset entries) {
+    bool made = false;
+    const MatrixView weights{nullptr, items, items, padded_stride(items)};
+    with_threads(2, [&] { made = job->make_lists(weights, entries) != nullptr; });
+    return made;
+  };
+  EXPECT_TRUE(makes(41'000, 1'000'000));
+  EXPECT_FALSE(makes(41'000, 50'000)) << "not worth the way of the weights";
+  EXPECT_FALSE(makes(4'000, 500'000)) << "not worth the start";
+  EXPECT_FALSE(makes(60'000, 1'000'000)) << "the GPU is full";
 }
 
 TEST(GpuOrCpu, MoreThreadsAreWorthMore) {
