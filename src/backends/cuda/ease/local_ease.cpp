@@ -107,6 +107,9 @@ class LocalEase {
 
   [[nodiscard]] KnnLists weights() {
     entries_.fill(cosines_.data(), order_, stream_);
+    // Short lists are copied with what lies behind them.
+    fill_zero(listed_.data(), listed_.size(), stream_);
+    fill_zero(weights_.data(), weights_.size(), stream_);
     stream_.synchronize();
     stages_.end("the system of all items");
     solve();
