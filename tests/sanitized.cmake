@@ -10,26 +10,36 @@ set(left_out
   Cpu/RankedAls*.Validation*/Sums* Cpu/RankedAls*.Validation*/Replicate* Cpu/RankedAls*.LongRows*/Sums*
   Cpu/RankedAls*.LongRows*/Replicate* Cpu/RankedAls*.AHalfStep*/Replicate* Cpu/RankedAls*.WideRows/Sums*
   # how near ALS comes to exact rows, and more comparisons of each width with itself
-  *AlsAuto.* *AlsOnDevice.ObjectiveNeverRises/*widths *AlsOnDevice.RunsAreTheSame*/*widths
+  *AlsAuto.* *AlsTraining.EveryIterationKeepsTheExactObjective/* *AlsOnDevice.ObjectiveNeverRises/*widths *AlsOnDevice.RunsAreTheSame*/*widths
   *AlsOnDevice.GradientVanishes*/*widths *AlsOnDevice.LongRows*/explicit *AlsOnDevice.LongRows*/given *AlsOnDevice.LongRows*/likes *AlsOnDevice.LongRows*/implicit
-  # similarities that differ in a formula alone; cosine, on awkward matrices Pearson, the conditional one and walks too, stay
+  # resumed by each solver; the automatic choice takes both
+  *AlsTraining.GoesOnFromACheckpoint*/cholesky *AlsTraining.GoesOnFromACheckpoint*/cg
+  *EaseOnDevice.RunsAreTheSame*/1 *EaseOnDevice.RunsAreTheSame*/2 *EaseOnDevice.RunsAreTheSame*/3 *EaseOnDevice.RunsAreTheSame*/4
+  # similarities that differ in a formula alone; cosine, on awkward matrices Pearson, the conditional one and walks too, stay, with few long rows
+  # Pearson and walks
   *OnFullMatrices/adjusted_cosine *OnFullMatrices/pearson* *OnFullMatrices/msd *OnFullMatrices/log_likelihood
   *OnFullMatrices/dot *OnFullMatrices/jaccard *OnFullMatrices/tfidf *OnFullMatrices/bm25 *OnFullMatrices/rp3 *OnFullMatrices/conditional
   *OnAwkwardMatrices/adjusted_cosine *OnAwkwardMatrices/msd *OnAwkwardMatrices/log_likelihood
   *OnAwkwardMatrices/dot *OnAwkwardMatrices/jaccard *OnAwkwardMatrices/tfidf *OnAwkwardMatrices/bm25
+  *WhereFewRowsAreLong/adjusted_cosine *WhereFewRowsAreLong/pearson_* *WhereFewRowsAreLong/msd *WhereFewRowsAreLong/log_likelihood
+  *WhereFewRowsAreLong/dot *WhereFewRowsAreLong/jaccard *WhereFewRowsAreLong/tfidf *WhereFewRowsAreLong/bm25 *WhereFewRowsAreLong/conditional
   # predictions for many users by the same loops
-  *NeighbourPredictions*/ManyUsers *NeighbourPredictions*/AllAreThere *NeighbourPredictions*/CellsOfSeveralStrips
+  *KnnPredictions*/ManyUsers *KnnPredictions*/AllAreThere *KnnPredictions*/CellsOfSeveralStrips
+  # the longest lists of the widest rows; long lists and wide rows stay
+  *ScorerShapes.*/14
   # that no answer is lost to rounding, over many rows
   Scorer.*LoseNoAnswer CosineSearch.TellsEqualRows* CosineSearch.FindsTheLists* CosineSearch.DoesNotDepend*
   # what a search finds; that it stops, resumes and keeps a journal stays
   Tune.TheBestOf* Tune.FinalistsAreNotAlike Tune.LaterTrials* Tune.TheBestAre* Tune.TheWinnersWeights* Tune.ASearchEndsNoWorse*
   Tune.TheSameSeed* Tune.TheWinnerIsTrained* Tune.AValueIs*
+  Tune.TheChoiceOfAuto* */TuneStopped.*/after_1 */TuneStopped.*/after_9
   Tune.AFinishedJournal* Tune.HalvingTrains*
   # texts of a megabyte
   Model.VeryLong*)
 if(LIKEWISE_SANITIZE STREQUAL thread)
   # Also: the same loops over longer or wider rows, over real data and over texts; forks that start threads, which this sanitizer does not follow.
-  list(APPEND left_out *LongRows* *WideRows* Ease.CpuEquals* KnnPredictor.SumsAre* MakeInteractions.DoesNot* WriteInteractions.EveryFormat* DensePairs.AddUp*
+  list(APPEND left_out *LongRows* *WideRows* KnnPredictor.SumsAre* MakeInteractions.DoesNot* WriteInteractions.EveryFormat* DensePairs.AddUp*
+    *WhereFewRowsAreLong/pearson *WhereFewRowsAreLong/rp3 *ScorerShapes.*/13
     *AlsOnDevice.*/*widths RealData.* MakeInteractions.TextIs* SocketRanks.AProcess*)
   # Where the system spreads addresses widely it leaves no room for the thread sanitizer's shadow memory.
   execute_process(COMMAND setarch -R true RESULT_VARIABLE refused OUTPUT_QUIET ERROR_QUIET)

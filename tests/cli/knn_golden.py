@@ -7,6 +7,7 @@ half a step is 3.1e-5. Estimates of similar methods lie close together, and high
 than low ones: a matrix of them is kept as its first row and the differences of each row to the one
 before (modulo 2^16), the bytes apart.
 """
+import functools
 import io
 import lzma
 import pathlib
@@ -65,6 +66,8 @@ def save(name, arrays):
     (FOLDER / name).write_bytes(lzma.compress(content.getvalue(), preset=9 | lzma.PRESET_EXTREME))
 
 
+@functools.cache
 def load(name):
+    """The arrays of a file, which is unpacked once: nobody changes them."""
     with lzma.open(FOLDER / name) as packed:
         return dict(np.load(io.BytesIO(packed.read())))

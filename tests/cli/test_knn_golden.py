@@ -4,6 +4,7 @@
 scripts/golden/make_knn_golden.py made the golden files and says what is in them.
 """
 import csv
+import functools
 import gzip
 import io
 
@@ -27,19 +28,26 @@ def rows_of(text):
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def predict(program, model, pairs):
+@functools.cache
+def pairs_of(path):
+    """The pairs of a file as predictions have them, `user,item`, and their ratings."""
+    with gzip.open(path, "rt") as lines:
+        users, items, ratings, _ = zip(*(line.split("\t") for line in lines))
+    return [",".join(pair) for pair in zip(users, items)], np.array(ratings, dtype=float)
+
+
+def predict(program, model, path):
     """Predictions in the order of the file of pairs."""
-    found = {(row["user"], row["item"]): float(row["prediction"])
-             for row in rows_of(program("predict", model, pairs).stdout)}
-    with gzip.open(pairs, "rt") as lines:
-        return np.array([found[tuple(line.split("\t")[:2])] for line in lines])
+    names, *lines = program("predict", model, path).stdout.splitlines()
+    assert names == "user,item,prediction"
+    found = dict(line.rsplit(",", 1) for line in lines)
+    return np.array([found[pair] for pair in pairs_of(path)[0]], dtype=float)
 
 
 def test_the_files_meet_published_errors(movielens):
     errors = []
     for fold in golden.FOLDS:
-        with gzip.open(movielens / f"u{fold}.test.gz", "rt") as lines:
-            actual = np.array([float(line.split("\t")[2]) for line in lines])
+        _, actual = pairs_of(movielens / f"u{fold}.test.gz")
         kept = golden.load(f"surprise-u{fold}.xz")
         estimates = golden.to_ratings(golden.unpack_rows(kept["estimates"]))
         errors.append(np.sqrt(np.mean((estimates - actual) ** 2, axis=1)))

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same programs with Spark's class and ours: what comes out has the same types, and about the same numbers."""
 import os
-import pathlib
 import subprocess
 import sys
 import types
@@ -13,6 +12,9 @@ import pytest
 from conftest import require_spark
 
 require_spark()
+
+import movielens
+from movielens import BLOCKS, objective_of, table
 
 from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.evaluation import RegressionEvaluator
@@ -30,7 +32,6 @@ from likewise.spark.workers import shared_workers
 MASTER = "local[2]"
 #: What Spark plans again between stages is tested where executors are processes, and takes time.
 SETTINGS = {"spark.sql.adaptive.enabled": "false"}
-BLOCKS = {"numUserBlocks": 2, "numItemBlocks": 2}
 CLASSES = (SparkALS, ALS)
 #: Of Spark's class and ours from other first factors, after enough iterations on small data.
 SAME = 2e-2
@@ -50,31 +51,8 @@ def pair(ratings, implicit):
     return [fit(of, ratings, implicitPrefs=implicit, alpha=2.0) for of in CLASSES]
 
 
-def table(factors):
-    return {row["id"]: np.array(row["features"]) for row in factors.collect()}
-
-
 def lists_of(frame):
     return {row[0]: [tuple(one) for one in row["recommendations"]] for row in frame.collect()}
-
-
-def objective_of(model, ratings, implicit, lam, alpha):
-    """By its definition, in float64: cells by cells, and lambda times the row's likes or ratings."""
-    sides = [table(factors) for factors in (model.userFactors, model.itemFactors)]
-    names = [np.array(sorted(side)) for side in sides]
-    x, y = (np.array([side[name] for name in sorted(side)], dtype=np.float64) for side in sides)
-    rows = ratings.toArrow() if hasattr(ratings, "toArrow") else pa.Table.from_pandas(ratings.toPandas())
-    ids = [rows[column].to_numpy() for column in ("user", "item")]
-    u, i = (np.searchsorted(known, of_rows) for known, of_rows in zip(names, ids))
-    assert (names[0][u] == ids[0]).all() and (names[1][i] == ids[1]).all()
-    r = rows["rating"].to_numpy().astype(np.float64)
-    scores = np.einsum("nf,nf->n", x[u], y[i])
-    penalty = lam * ((np.bincount(u, minlength=len(x)) * (x**2).sum(1)).sum() +
-                     (np.bincount(i, minlength=len(y)) * (y**2).sum(1)).sum())
-    if not implicit:
-        return ((r - scores) ** 2).sum() + penalty
-    everywhere = np.sum((x.T @ x) * (y.T @ y))  # of all scores squared
-    return everywhere - (scores**2).sum() + ((1 + alpha * r) * (1 - scores) ** 2).sum() + penalty
 
 
 def test_parameters_and_defaults_are_those_of_spark(spark):
@@ -686,28 +664,25 @@ def test_parts_are_whole_and_balanced():
 # On real data, where there are some.
 
 @pytest.fixture(scope="module")
-def movies(spark):
-    folder = pathlib.Path(os.environ.get("LIKEWISE_DATA", pathlib.Path(__file__).parents[2] / "../shared/data"))
-    files = [folder / "ml-1m" / name for name in ("ratings.dat", "ratings_notime.dat.gz")]
-    found = [file for file in files if file.is_file()]
-    if not found:
-        pytest.skip(f"no ml-1m in {folder}: set LIKEWISE_DATA")
-    lines = spark.read.text(str(found[0]))
-    parts = F.split("value", "::")
-    return lines.select(parts[0].cast("int").alias("user"), parts[1].cast("int").alias("item"),
-                        parts[2].cast("float").alias("rating")).repartition(2).cache()
+def million(spark):
+    return movielens.load(spark)
 
 
-@pytest.mark.parametrize(("likes", "lam", "alpha"), [(False, 0.1, 1.0), (True, 0.05, 2.0)], ids=["ratings", "likes"])
-def test_the_objective_on_ml_1m_is_that_of_spark(movies, likes, lam, alpha):
-    # Ratings are fitted to the end, where first factors do not matter.
-    how = {"rank": 8, "maxIter": 10} if likes else {"rank": 4, "maxIter": 15}
-    params = {**how, "regParam": lam, "implicitPrefs": likes, "alpha": alpha, "seed": 1, **BLOCKS}
-    theirs = SparkALS(**params).fit(movies)
-    found = objective_of(theirs, movies, likes, lam, alpha)
-    ours = ALS(**params, numWorkers=2).fit(movies)
-    mine = objective_of(ours, movies, likes, lam, alpha)
-    assert np.isclose(mine, ours.report["objectives"][-1], rtol=1e-4)
-    assert mine <= 1.005 * found
-    rmse = [RegressionEvaluator(labelCol="rating").evaluate(model.transform(movies)) for model in (theirs, ours)]
-    assert np.isclose(*rmse, rtol=0.005)
+def fit_of_spark(data, case):
+    """As recorded; with LIKEWISE_SPARK_LIVE Spark's class trains too, which takes most of the time."""
+    recorded = movielens.golden(case)
+    if "LIKEWISE_SPARK_LIVE" not in os.environ:
+        return recorded
+    live = movielens.fitted(movielens.fit(SparkALS, data, case), data, case)
+    assert live == pytest.approx(recorded, rel=1e-4)
+    return live
+
+
+@pytest.mark.parametrize("case", movielens.CASES)
+def test_the_objective_on_ml_1m_is_that_of_spark(million, case):
+    theirs = fit_of_spark(million, case)
+    model = movielens.fit(ALS, million, case, numWorkers=2)
+    ours = movielens.fitted(model, million, case)
+    assert np.isclose(ours["objective"], model.report["objectives"][-1], rtol=1e-4)
+    assert ours["objective"] <= 1.005 * theirs["objective"]
+    assert np.isclose(ours["rmse"], theirs["rmse"], rtol=0.005)

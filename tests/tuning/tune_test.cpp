@@ -457,35 +457,34 @@ TEST(Tune, OwnValidationDataJoinTheTrainingOfTheWinner) {
   EXPECT_EQ(result.final_parts, 0);  // there is no other part
 }
 
-TEST(Tune, StoppedItKeepsWhatItHasAndGoesOnToTheSameWinner) {
+class TuneStopped : public testing::TestWithParam<int> {};
+
+TEST_P(TuneStopped, KeepsWhatItHasAndGoesOnToTheSameWinner) {
   const test::TemporaryFolder folder;
   const TuneResult whole = search(data(), few(10));
-  for (const int stop_after : {1, 4, 9}) {
-    SCOPED_TRACE(stop_after);
-    const std::string path = folder / fmt::format("journal{}", stop_after);
-    std::atomic<bool> stop = false;
-    int steps = 0;
-    TuneRun run;
-    run.journal = path;
-    run.control.cancel = &stop;
-    run.on_trial = [&](const TuneProgress&) { stop = ++steps >= stop_after; };
-    const TuneResult part = search(data(), few(10), run);
-    EXPECT_EQ(part.stop_reason, "stopped");
-    EXPECT_FALSE(part.model);
-    EXPECT_NE(part.best(), nullptr);
-    TuneRun later;
-    later.journal = path;
-    EXPECT_THAT(
-        test::error_of(ErrorKind::kInvalidArgument, [&] { (void)search(data(), few(10), later); }),
-        HasSubstr("not over; resume it"));
-    later.resume = true;
-    int again = 0;
-    later.on_trial = [&](const TuneProgress&) { ++again; };
-    const TuneResult resumed = search(data(), few(10), later);
-    EXPECT_EQ(summary(resumed), summary(whole));
-    ASSERT_TRUE(resumed.model);
-  }
+  std::atomic<bool> stop = false;
+  int steps = 0;
+  TuneRun run;
+  run.journal = folder / "journal";
+  run.control.cancel = &stop;
+  run.on_trial = [&](const TuneProgress&) { stop = ++steps >= GetParam(); };
+  const TuneResult part = search(data(), few(10), run);
+  EXPECT_EQ(part.stop_reason, "stopped");
+  EXPECT_FALSE(part.model);
+  EXPECT_NE(part.best(), nullptr);
+  TuneRun later;
+  later.journal = run.journal;
+  EXPECT_THAT(
+      test::error_of(ErrorKind::kInvalidArgument, [&] { (void)search(data(), few(10), later); }),
+      HasSubstr("not over; resume it"));
+  later.resume = true;
+  const TuneResult resumed = search(data(), few(10), later);
+  EXPECT_EQ(summary(resumed), summary(whole));
+  ASSERT_TRUE(resumed.model);
 }
+
+INSTANTIATE_TEST_SUITE_P(Tune, TuneStopped, testing::Values(1, 4, 9),
+                         [](const auto& trials) { return fmt::format("after_{}", trials.param); });
 
 TEST(Tune, ACutJournalAtAnyByteGoesOnToTheSameWinner) {
   const test::TemporaryFolder folder;
