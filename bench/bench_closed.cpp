@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Closed forms on a device, from interactions on the host to what is learned on the host, in seconds:
-/// median and range of the rounds after one, as a Markdown table row for each work, with what the
-/// device says of its stages. Where the first round has more to do, its time is told on stderr.
+/// Closed forms on a device, from interactions on the host to what is learned on the host, in
+/// seconds: median and range of the rounds after one, as a Markdown table row for each work, with
+/// what the device says of its stages. Where the first round has more to do, its time is told on
+/// stderr.
 ///
 ///     bench_closed [DEVICE [ROUNDS [WORK...]]]
 ///     bench_closed cuda 5 ease:30000x41000x1000000 spectral:ml-20m:512

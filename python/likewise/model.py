@@ -523,8 +523,8 @@ class Answers:
         offsets, columns, values, skipped = [0], [], [], 0
         for history in histories:
             if is_one(history):
-                raise TypeError(f"a history is a sequence of item ids, or a dict of values by item "
-                                f"id, not {shown(history)}")
+                raise TypeError(f"histories hold one history for each user, a sequence of item ids or a dict of values by "
+                                f"item id, not {shown(history)}: one user's are [[{shown(history)}, ...]]")
             index = getattr(history, "index", None)
             if getattr(index, "name", None) is not None:
                 raise TypeError(f"a history that is a Series with an index of its own, {shown(index.name)}, may mean "  # type: ignore[union-attr]

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "algorithms/row_counts.h"
+#include "core/linalg/row_sums.h"
 #include "core/system/parallel.h"
 
 namespace likewise {
@@ -19,13 +20,13 @@ std::vector<double> scale_of_items(const CsrView& by_user, double item_exponent)
 
 std::vector<double> sum_of_items(std::span<const Index> items, std::span<const float> values,
                                  std::span<const double> scale, const MatrixView& y) {
-  std::vector<double> x(static_cast<std::size_t>(y.cols));
+  std::vector<double> weights(items.size());
   for (std::size_t e = 0; e < items.size(); ++e) {
     const double value = values.empty() ? 1.0 : double{values[e]};
-    const double weight = value * scale[static_cast<std::size_t>(items[e])];
-    const float* const of_item = y.row(items[e]);
-    for (std::size_t f = 0; f < x.size(); ++f) x[f] += weight * double{of_item[f]};
+    weights[e] = value * scale[static_cast<std::size_t>(items[e])];
   }
+  std::vector<double> x(static_cast<std::size_t>(y.cols));
+  kernels::sum_rows(items, weights.data(), y, x.data());
   return x;
 }
 

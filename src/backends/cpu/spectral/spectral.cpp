@@ -10,6 +10,7 @@
 #include "backends/cpu/jobs.h"
 #include "backends/jobs/host_plan.h"
 #include "core/linalg/dense_kernels.h"
+#include "core/linalg/row_sums.h"
 #include "core/system/parallel.h"
 
 namespace likewise {
@@ -22,18 +23,9 @@ constexpr Offset kParts = 16;
 
 /// A times x, a row of sums for each row of A.
 void multiply_sparse(const CsrView& a, const Matrix& x, Matrix& out) {
-  const Index width = x.stride();
   parallel_for(a.rows, 16, [&](Offset r) {
     const auto row = static_cast<Index>(r);
-    float* const sum = out.row(row);
-    std::fill_n(sum, width, 0.0F);
-    const auto columns = a.row_columns(row);
-    const auto values = a.row_values(row);
-    for (std::size_t e = 0; e < columns.size(); ++e) {
-      const float value = values[e];
-      const float* const from = x.row(columns[e]);
-      for (Index j = 0; j < width; ++j) sum[j] += value * from[j];
-    }
+    kernels::sum_rows(a.row_columns(row), a.row_values(row).data(), x.view(), out.row(row));
   });
 }
 
