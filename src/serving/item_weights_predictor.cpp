@@ -7,6 +7,7 @@
 
 #include "algorithms/finite.h"
 #include "backends/jobs/device_jobs.h"
+#include "core/linalg/row_sums.h"
 #include "core/system/parallel.h"
 #include "likewise/error.h"
 
@@ -73,17 +74,16 @@ void ItemWeightsPredictor::score(std::span<const AskedUser> users, const RunCont
   const Index items = weights_.cols();
   parallel_blocks(std::ssize(users), kUsers, [&](Offset begin, Offset end, Offset) {
     std::vector<double> sums(kColumns);
+    std::vector<double> values;
     std::vector<float> scores(kColumns);
     for (Index first = 0; first < items; first += kColumns) {
       control.check();
       const auto count = static_cast<std::size_t>(std::min(kColumns, items - first));
+      const MatrixView columns{weights_.row(0) + first, weights_.rows(), static_cast<Index>(count),
+                               weights_.stride()};
       for (auto u = static_cast<std::size_t>(begin); u < static_cast<std::size_t>(end); ++u) {
-        std::fill_n(sums.begin(), count, 0.0);
-        for (std::size_t e = 0; e < users[u].items.size(); ++e) {
-          const double value = users[u].values[e];
-          const float* const row = weights_.row(users[u].items[e]) + first;
-          for (std::size_t j = 0; j < count; ++j) sums[j] += value * double{row[j]};
-        }
+        values.assign(users[u].values.begin(), users[u].values.end());
+        kernels::sum_rows(users[u].items, values.data(), columns, sums.data());
         std::transform(sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(count),
                        scores.begin(), [](double sum) { return static_cast<float>(sum); });
         const std::span<const float> shown(scores.data(), count);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Sums of a range of columns stay in registers while all rows pass.
 #include "core/linalg/row_sums.h"
+
+#include <algorithm>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/linalg/row_sums.cpp"
@@ -15,7 +16,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// Vectors of sums.
 constexpr int kSums = 8;
 
-/// Columns [first, first + kCount vectors).
+/// Columns [first, first + kCount vectors): their sums stay in registers while all rows pass.
 template <int kCount>
 HWY_INLINE void sum_floats(std::span<const Index> rows, const float* HWY_RESTRICT weights,
                            const MatrixView& x, Offset first, float* HWY_RESTRICT out) {
@@ -42,41 +43,39 @@ void SumFloats(std::span<const Index> rows, const float* weights, const MatrixVi
   for (; first < x.stride; first += step) sum_floats<1>(rows, weights, x, first, out);
 }
 
-/// Columns [first, first + kCount vectors), of which `count` are stored.
-template <int kCount>
-HWY_INLINE void sum_doubles(std::span<const Index> rows, const double* HWY_RESTRICT weights,
-                            const MatrixView& x, Offset first, Offset count,
-                            double* HWY_RESTRICT out) {
+/// out += weights_e times row rows_e, of kRows rows in their order.
+template <int kRows>
+HWY_INLINE void add_doubles(const Index* rows, const double* HWY_RESTRICT weights,
+                            const MatrixView& x, double* HWY_RESTRICT out) {
   const hn::CappedTag<double, 8> d;
   const hn::Rebind<float, decltype(d)> floats;
   const auto step = static_cast<Offset>(hn::Lanes(d));
-  hn::Vec<decltype(d)> sums[kCount];
-  for (auto& sum : sums) sum = hn::Zero(d);
-  for (std::size_t e = 0; e < rows.size(); ++e) {
-    const auto weight = hn::Set(d, weights[e]);
-    const float* const row = x.row(rows[e]) + first;
-    for (int v = 0; v < kCount; ++v) {
-      const auto wide = hn::PromoteTo(d, hn::LoadU(floats, row + v * step));
-      sums[v] = hn::Add(sums[v], hn::Mul(weight, wide));
+  const float* row[kRows];
+  for (int r = 0; r < kRows; ++r) row[r] = x.row(rows[r]);
+  Offset j = 0;
+  for (; j + step <= x.cols; j += step) {
+    auto sum = hn::LoadU(d, out + j);
+    for (int r = 0; r < kRows; ++r) {
+      const auto wide = hn::PromoteTo(d, hn::LoadU(floats, row[r] + j));
+      sum = hn::Add(sum, hn::Mul(hn::Set(d, weights[r]), wide));
     }
+    hn::StoreU(sum, d, out + j);
   }
-  for (int v = 0; v < kCount; ++v) {
-    HWY_ALIGN double lanes[8];
-    hn::Store(sums[v], d, lanes);
-    for (Offset j = 0; j < step && v * step + j < count; ++j) out[first + v * step + j] = lanes[j];
+  for (; j < x.cols; ++j) {
+    for (int r = 0; r < kRows; ++r) out[j] += weights[r] * double{row[r][j]};
   }
 }
 
+/// The sums are in the first cache. Whole rows pass, as a memory likes it, four at a time.
 void SumDoubles(std::span<const Index> rows, const double* weights, const MatrixView& x,
-                double* out) {
-  const auto step = static_cast<Offset>(hn::Lanes(hn::CappedTag<double, 8>()));
-  Offset first = 0;
-  for (; first + kSums * step <= x.cols; first += kSums * step) {
-    sum_doubles<kSums>(rows, weights, x, first, kSums * step, out);
+                double* HWY_RESTRICT out) {
+  constexpr std::size_t kRows = 4;
+  std::fill_n(out, x.cols, 0.0);
+  std::size_t e = 0;
+  for (; e + kRows <= rows.size(); e += kRows) {
+    add_doubles<kRows>(rows.data() + e, weights + e, x, out);
   }
-  for (; first < x.cols; first += step) {
-    sum_doubles<1>(rows, weights, x, first, x.cols - first, out);
-  }
+  for (; e < rows.size(); ++e) add_doubles<1>(rows.data() + e, weights + e, x, out);
 }
 
 }  // namespace HWY_NAMESPACE
