@@ -14,6 +14,7 @@
 #include "backends/jobs/device_jobs.h"
 #include "likewise/ease.h"
 #include "likewise/recommender.h"
+#include "retrieval/top_k.h"
 #include "tests/backends/device_test.h"
 #include "tests/errors.h"
 #include "tests/model/model_support.h"
