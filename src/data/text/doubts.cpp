@@ -140,9 +140,11 @@ bool is_grade(std::string_view cell) {
 void refuse_trec(const FileFormat& format, const SampleRows& sample, const ReadOptions& options) {
   if (!options.columns.empty() || !format.names.empty()) return;
   const auto second = column_of(sample, 1);
-  if (sample.size() < 2 || !std::all_of(second.begin(), second.end(), is_iteration)) return;
+  // Rows may be shorter than the format says: they have no such column.
+  if (second.size() < 2 || !std::all_of(second.begin(), second.end(), is_iteration)) return;
   const auto grades = column_of(sample, 3);
-  const bool judged = format.fields == 4 && std::all_of(grades.begin(), grades.end(), is_grade);
+  const bool judged =
+      format.fields == 4 && !grades.empty() && std::all_of(grades.begin(), grades.end(), is_grade);
   const bool run = format.fields == 6 && second.front() == "Q0";
   if (!judged && !run) return;
   refuse(format.file,
