@@ -3,10 +3,9 @@
 
 #include <vector>
 
-#include <tbb/enumerable_thread_specific.h>
-
 #include "algorithms/cost.h"
 #include "core/system/parallel.h"
+#include "core/system/per_thread.h"
 #include "likewise/popular.h"
 #include "model/learned_parts.h"
 #include "training/growth.h"
@@ -18,7 +17,7 @@ namespace {
 /// Users per item. Threads count apart; whole numbers add up to the same in any order.
 std::vector<Index> count_users(const CsrView& by_user, Feedback feedback) {
   const auto items = static_cast<std::size_t>(by_user.cols);
-  tbb::enumerable_thread_specific<std::vector<Index>> parts(items, 0);
+  PerThread<std::vector<Index>> parts(items, 0);
   parallel_blocks(by_user.nnz(), Offset{1} << 20, [&](Offset begin, Offset end, Offset) {
     std::vector<Index>& counts = parts.local();
     for (Offset at = begin; at < end; ++at) {

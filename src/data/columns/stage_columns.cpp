@@ -11,9 +11,9 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <tbb/enumerable_thread_specific.h>
 
 #include "core/system/parallel.h"
+#include "core/system/per_thread.h"
 #include "data/columns/key_table.h"
 #include "data/text/times.h"
 #include "likewise/error.h"
@@ -391,7 +391,7 @@ class ColumnStager {
   std::atomic<Offset> first_bad_;
   std::atomic<Offset> bad_rows_{0};
   std::atomic<int> next_table_{0};
-  tbb::enumerable_thread_specific<Worker> workers_;
+  PerThread<Worker> workers_;
   std::vector<StagedBlock<Row>> blocks_;
   std::mutex mutex_;  ///< guards done_, and reports one at a time
   Offset done_ = 0;

@@ -5,10 +5,10 @@
 #include <mutex>
 
 #include <fmt/format.h>
-#include <tbb/enumerable_thread_specific.h>
 
 #include "core/system/memory.h"
 #include "core/system/parallel.h"
+#include "core/system/per_thread.h"
 #include "data/synthetic/synthetic_model.h"
 #include "data/synthetic/synthetic_shape.h"
 
@@ -35,7 +35,7 @@ void check_memory(const SyntheticShape& shape) {
 }
 
 void fill(const SyntheticModel& model, CsrMatrix& m, const RunControl& control) {
-  tbb::enumerable_thread_specific<SyntheticModel::Scratch> scratches;
+  PerThread<SyntheticModel::Scratch> scratches;
   std::atomic<Offset> done{0};
   std::mutex reporting;
   parallel_blocks(m.rows, kRowsPerBlock, [&](Offset begin, Offset end, Offset) {

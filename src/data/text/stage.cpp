@@ -8,9 +8,9 @@
 #include <mutex>
 
 #include <fmt/format.h>
-#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_pipeline.h>
 
+#include "core/system/per_thread.h"
 #include "data/text/reading_plan.h"
 #include "data/text/row_parser.h"
 #include "likewise/error.h"
@@ -185,7 +185,7 @@ class Stager {
   const RunControl& control_;
   BlockStream stream_;
   std::atomic<int> next_table_{0};
-  tbb::enumerable_thread_specific<Worker> workers_;
+  PerThread<Worker> workers_;
   std::atomic<bool> stopped_{false};
   std::atomic<Offset> consumed_{0};  ///< of the source, which another thread may be reading
   std::mutex mutex_;                 ///< guards all below

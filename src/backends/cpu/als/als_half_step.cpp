@@ -5,14 +5,13 @@
 #include <numeric>
 #include <optional>
 
-#include <tbb/enumerable_thread_specific.h>
-
 #include "algorithms/als/weights.h"
 #include "backends/cpu/als/als_long_rows.h"
 #include "backends/cpu/als/als_systems.h"
 #include "backends/jobs/als_errors.h"
 #include "backends/jobs/als_solver.h"
 #include "core/system/parallel.h"
+#include "core/system/per_thread.h"
 #include "likewise/matrix.h"
 
 namespace likewise {
@@ -124,7 +123,7 @@ double AlsHalfStep::solve(const AlsRowContext& context, const AlsSolvedRows& row
   const Index groups = long_row_groups();
   const Index single = static_cast<Index>(order_.size()) - long_rows_;
   const Index width = context.table.cols;
-  tbb::enumerable_thread_specific<Worker> workers([&] {
+  PerThread<Worker> workers([&] {
     Worker worker{Matrix(kMaxBlockRows, width), Matrix(kMaxBlockRows, width),
                   AlsRowSolver(context)};
     if (context.params.nonnegative) worker.summed.emplace(context);

@@ -6,13 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include <tbb/enumerable_thread_specific.h>
-
 #include "algorithms/als/weights.h"
 #include "backends/cpu/als/als_rank.h"
 #include "backends/cpu/als/als_systems.h"
 #include "backends/jobs/als_errors.h"
 #include "core/system/parallel.h"
+#include "core/system/per_thread.h"
 
 namespace likewise {
 namespace {
@@ -96,7 +95,7 @@ class SummingStep final : public AlsRankStep {
                                         const RunControl& control) const {
     const CsrView matrix = sums_.view();
     std::vector<double> part(rows.size() * static_cast<std::size_t>(numbers_));
-    tbb::enumerable_thread_specific<AlsSystemSum> workers([&] { return AlsSystemSum(context); });
+    PerThread<AlsSystemSum> workers([&] { return AlsSystemSum(context); });
     parallel_for(std::ssize(rows), 1, [&](Offset i) {
       control.check();
       const Index row = rows[static_cast<std::size_t>(i)];
@@ -111,7 +110,7 @@ class SummingStep final : public AlsRankStep {
     const Index first = slice.firsts[rank_] - parts_.first(static_cast<int>(rank_));
     const Index width = context.table.cols;
     std::vector<double> parts(static_cast<std::size_t>(slice.counts[rank_]));
-    tbb::enumerable_thread_specific<Worker> workers([&] {
+    PerThread<Worker> workers([&] {
       return Worker{Matrix(kTaskRows, width), Matrix(kTaskRows, width), AlsSystemSolver(context)};
     });
     parallel_blocks(std::ssize(parts), kTaskRows, [&](Offset begin, Offset end, Offset) {
