@@ -14,9 +14,9 @@ namespace {
 
 /// A GPU takes about so long to start.
 constexpr double kSecondsOfStart = 1.0;
-/// Numbers of B that a core adds up a second (1.9e9 were measured), and bytes of B that go to a GPU
-/// a second, an estimate.
-constexpr double kWeightRate = 2e9;
+/// Numbers of B that a core adds up a second, as measured, and bytes of B that go to a GPU a second,
+/// an estimate.
+constexpr double kWeightRate = 2.8e9;
 constexpr double kUploadRate = 1e10;
 
 template <class TrainingJob>
