@@ -14,8 +14,8 @@ namespace {
 
 /// A GPU takes about so long to start.
 constexpr double kSecondsOfStart = 1.0;
-/// Numbers of B that a core adds up a second, as measured, and bytes of B that go to a GPU a second,
-/// an estimate.
+/// Numbers of B that a core adds up a second, as measured, and bytes of B that go to a GPU a
+/// second, an estimate.
 constexpr double kWeightRate = 2.8e9;
 constexpr double kUploadRate = 1e10;
 
