@@ -17,6 +17,7 @@
 #include "backends/reference/jobs.h"
 #include "tests/backends/device_test.h"
 #include "tests/csr_entries.h"
+#include "tests/model/model_support.h"
 #include "tests/support.h"
 
 namespace likewise::spectral_test {
@@ -167,16 +168,6 @@ TEST_P(SpectralOnDevice, RunsAreTheSameToTheBit) {
   return make_csr(70, 900, entries);
 }
 
-[[nodiscard]] Matrix random_items(Index rows, Index cols) {
-  std::mt19937_64 random(9);
-  std::normal_distribution<float> normal;
-  Matrix items(rows, cols);
-  for (Index i = 0; i < rows; ++i) {
-    for (float& x : items.row_span(i)) x = normal(random);
-  }
-  return items;
-}
-
 /// Of all widths that rows are shared by.
 TEST_P(SpectralOnDevice, UsersAreSumsOverTheirItems) {
   std::vector<CsrMatrix> all;
@@ -184,11 +175,12 @@ TEST_P(SpectralOnDevice, UsersAreSumsOverTheirItems) {
   all.push_back(make_csr(0, 3, {}));
   all.push_back(make_csr(4, 3, {}));
   all.push_back(test::random_csr(41, 90, 9.0, 8));
+  std::mt19937_64 random(9);
   for (const CsrMatrix& users : all) {
     const std::vector<double> scale = scale_of_items(users.view(), 0.5);
     for (const Index factors : {1, 16, 17, 33, 65, 200}) {
       SCOPED_TRACE(testing::Message() << users.rows << " x " << users.cols << ", " << factors);
-      const Matrix items = random_items(users.cols, factors);
+      const Matrix items = test::random_matrix(users.cols, factors, random);
       const Matrix expected = user_sums(users.view(), scale, items);
       const Matrix found = spectral().users(users.view(), scale, items);
       ASSERT_EQ(found.rows(), users.rows);

@@ -6,22 +6,15 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/model/model_support.h"
+
 namespace likewise::kernels {
 namespace {
 
-[[nodiscard]] Matrix random_matrix(Index rows, Index cols) {
-  std::mt19937_64 random(3);
-  std::normal_distribution<float> normal;
-  Matrix x(rows, cols);
-  for (Index i = 0; i < rows; ++i) {
-    for (float& value : x.row_span(i)) value = normal(random);
-  }
-  return x;
-}
-
 class RowSums : public testing::TestWithParam<Index> {
  protected:
-  Matrix x_ = random_matrix(9, GetParam());
+  std::mt19937_64 random_{3};
+  Matrix x_ = test::random_matrix(9, GetParam(), random_);
   std::vector<Index> rows_{4, 0, 8, 8, 3, 1, 7};
   std::vector<double> weights_{0.5, -1.25, 3.0, 1e-3, 0.1, 7.7, -0.3};
 
