@@ -32,7 +32,7 @@ def scaling(lab):
     for count in (1, 2, 4, 8, 16):
         if lab.listed or count <= cores():
             lab.command("taskset", "-c", f"0-{count - 1}", lab.program("bench_epochs"), "cpu", shape, "none",
-                        f"als:factors=64:iterations={lab.usual(5, 1)}")
+                        f"als:factors=64:iterations={lab.usual(4, 1)}")
 
 
 def against_factors(lab):
