@@ -15,7 +15,7 @@ whose matrix is in memory in its own form. A package that is not there is left o
   ease-ml-20m  the same on the ML-20M shape (26,744 items) by likewise alone, as a multiple of n^3 at the rate of a float32
                product of 4,096 columns by NumPy
   rp3          item-knn, ML-20M shape, K = 300: rp3 compared to cosine, both of likewise, and irspack's RP3beta
-  spectral     512 factors, ML-20M shape: scikit-learn's randomized_svd with its 5 iterations and with 2. "Captured" is
+  spectral     512 factors, ML-20M shape: scikit-learn's randomized_svd with its usual iterations (7 here) and with 2. "Captured" is
                ||A V||^2 of its V over ours, for the normalised matrix A
 """
 import argparse
@@ -150,7 +150,7 @@ def spectral_of_sklearn(folder, iterations):
 
 
 JOBS = {"convert": convert, "irspack DenseSLIM": ease_of_irspack, "NumPy's general inverse": ease_of_numpy, "product": product,
-        "irspack RP3beta": rp3_of_irspack, "scikit-learn randomized_svd": lambda folder: spectral_of_sklearn(folder, 5),
+        "irspack RP3beta": rp3_of_irspack, "scikit-learn randomized_svd": lambda folder: spectral_of_sklearn(folder, "auto"),
         "scikit-learn, 2 iterations": lambda folder: spectral_of_sklearn(folder, 2)}
 
 

@@ -127,7 +127,8 @@ class Recommender {
   /// Error(kInvalidArgument) for a model that has no order of items (Model::ranks_items()).
   [[nodiscard]] TopKResult recommend(std::span<const Index> users, const RecommendOptions& options,
                                      const RunControl& control = {}) const;
-  /// The same for users who were not trained, each given by what it likes.
+  /// The same for users who were not trained, each given by what it likes. Of a user who likes
+  /// nothing the list is empty, unless the model has an order of items for it.
   [[nodiscard]] TopKResult recommend_new(std::span<const FoldInRow> users,
                                          const RecommendOptions& options,
                                          const RunControl& control = {}) const;

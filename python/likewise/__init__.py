@@ -44,7 +44,8 @@ else:
                   "cross_validate": "likewise.Als().cross_validate(interactions)", "recommend": "model.recommend(users)",
                   "similar": "model.similar_items(items)", "predict": "model.predict(users, items)",
                   "explain": "model.explain(user, item)", "evaluate": "model.evaluate(test)",
-                  "update": "model.update(interactions)", "report": "model.report()", "load": "likewise.load_model(path)"}
+                  "update": "model.update(interactions)", "report": "model.report()", "load": "likewise.load_model(path)",
+                  "train_test_split": "likewise.split(interactions)"}
 
     __getattr__ = loader("likewise", _MODULES, __all__, _ELSEWHERE)
 

@@ -216,7 +216,8 @@ class Answers:
                       unknown: Unknown = "raise") -> Lists:
         """The n best items for users who were not trained, each given by what it likes: a sequence
         of item ids, or a dict of values by id. Ids alone count as 1 each, and as the highest rating
-        where the model learned from ratings. The queries of the lists are their places. With
+        where the model learned from ratings. The queries of the lists are their places. Of somebody who likes
+        nothing the list is empty, unless the model has an order of items for everybody. With
         unknown="skip" items that the model does not know are left out; lists.unknown counts them.
 
         features  in place of histories, by a model that was fitted with user_features: what fit() takes,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -60,5 +61,28 @@ class BestList {
 };
 
 using TopList = BestList<Candidate, std::remove_const_t<decltype(before)>>;
+
+/// What scores of items further on have to be above: NaN, which nothing is below, until the list is
+/// full.
+[[nodiscard]] inline float bar_of(const TopList& list) {
+  return list.full() ? list.worst().score : std::numeric_limits<float>::quiet_NaN();
+}
+
+/// Offers the list of `query` items first, first + 1, ... with these scores, but those that the
+/// filter takes out. Items have to come rising.
+inline void offer_scores(std::span<const float> scores, Index first, Index query,
+                         const TopKFilter& filter, TopList& list) {
+  std::span<const Index> taken;
+  if (filter.excluded.rows > 0) taken = filter.excluded.row_columns(query);
+  float bar = bar_of(list);
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    if (scores[i] <= bar) continue;
+    const Index item = first + static_cast<Index>(i);
+    const bool open = filter.allowed.empty() || filter.allowed[static_cast<std::size_t>(item)] != 0;
+    if (!open || std::ranges::binary_search(taken, item)) continue;
+    list.offer({scores[i], item});
+    bar = bar_of(list);
+  }
+}
 
 }  // namespace likewise

@@ -10,6 +10,7 @@
 #include "core/linalg/row_sums.h"
 #include "core/system/parallel.h"
 #include "likewise/error.h"
+#include "retrieval/batches.h"
 
 namespace likewise {
 namespace {
@@ -62,9 +63,22 @@ TopKResult ItemWeightsPredictor::top_k_on(const WeightLists& lists,
                                           const RunControl& control) const {
   const CsrMatrix histories = histories_of(users, weights_.cols());
   TopKResult result = lists.top_k(histories.view(), n, filter, control);
+  std::vector<Index> open;
+  std::vector<AskedUser> asked;
   for (std::size_t u = 0; u < users.size(); ++u) {
-    if (result.counts[static_cast<Offset>(u)] != WeightLists::kNotFinite) continue;
-    score(users.subspan(u, 1), control, [](std::size_t, Index, std::span<const float>) {});
+    if (result.counts[static_cast<Offset>(u)] != WeightLists::kUndecided) continue;
+    open.push_back(static_cast<Index>(u));
+    asked.push_back(users[u]);
+  }
+  const CsrMatrix excluded =
+      filter.excluded.rows > 0 ? gather_rows(filter.excluded, open) : CsrMatrix();
+  const TopKResult added = add_up(asked, n, {excluded.view(), filter.allowed}, control);
+  for (std::size_t a = 0; a < open.size(); ++a) {
+    const Offset from = static_cast<Offset>(a) * result.k;
+    const Offset to = Offset{open[a]} * result.k;
+    std::copy_n(added.items.data() + from, result.k, result.items.data() + to);
+    std::copy_n(added.scores.data() + from, result.k, result.scores.data() + to);
+    result.counts[open[a]] = added.counts[static_cast<Offset>(a)];
   }
   return result;
 }
@@ -107,6 +121,11 @@ TopKResult ItemWeightsPredictor::top_k(std::span<const AskedUser> users, Index n
   if (const WeightLists* const lists = device_lists(entries_of(users))) {
     return top_k_on(*lists, users, n, filter, control);
   }
+  return add_up(users, n, filter, control);
+}
+
+TopKResult ItemWeightsPredictor::add_up(std::span<const AskedUser> users, Index n,
+                                        const TopKFilter& filter, const RunControl& control) const {
   return lists_of_scores(users.size(), weights_.cols(), n, filter,
                          [&](const TakeScores& take) { score(users, control, take); });
 }

@@ -11,7 +11,7 @@
 namespace likewise {
 
 /// score(x, j) = sum over the items i of x of x_i B_ij, in double precision. Lists are made by the
-/// device, where that makes them; all else by the processor.
+/// device, where that makes them; all else is added up by the processor.
 class ItemWeightsPredictor final : public Predictor {
  public:
   /// Model and weights must outlive it.
@@ -43,6 +43,8 @@ class ItemWeightsPredictor final : public Predictor {
   [[nodiscard]] TopKResult top_k_on(const WeightLists& lists, std::span<const AskedUser> users,
                                     Index n, const TopKFilter& filter,
                                     const RunControl& control) const;
+  [[nodiscard]] TopKResult add_up(std::span<const AskedUser> users, Index n,
+                                  const TopKFilter& filter, const RunControl& control) const;
 
   const Matrix& weights_;
   Device device_;

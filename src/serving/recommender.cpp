@@ -69,6 +69,17 @@ void check_tags(const FoldInRow& row, const Features& known) {
   return result;
 }
 
+/// Empties the list of a row without entries whose scores are all 0: nothing speaks for its items.
+void empty_unfounded(std::span<const FoldInRow> rows, TopKResult& found) {
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    Index& count = found.counts[static_cast<Offset>(r)];
+    const float* const scores = found.scores.data() + static_cast<Offset>(r) * found.k;
+    const bool unfounded = rows[r].columns.empty() && rows[r].tags.empty() &&
+                           std::all_of(scores, scores + count, [](float s) { return s == 0.0F; });
+    if (unfounded) count = 0;
+  }
+}
+
 /// Of rows whose items rise.
 [[nodiscard]] CsrMatrix seen_rows(std::span<const FoldInRow> rows, Index items) {
   Array<Offset> offsets(std::ssize(rows) + 1);
@@ -182,8 +193,10 @@ TopKResult Recommender::recommend_new(std::span<const FoldInRow> users,
   require(options.n >= 1, fmt::format("n must be 1 or more, not {}", options.n));
   const std::vector<FoldInRow> sorted = sorted_rows(users, model());
   const CsrMatrix seen = options.include_seen ? CsrMatrix() : seen_rows(sorted, state_->items());
-  return state_->predictor->top_k(asked_of(sorted), options.n, {seen.view(), state_->mask(options)},
-                                  control);
+  TopKResult found = state_->predictor->top_k(asked_of(sorted), options.n,
+                                              {seen.view(), state_->mask(options)}, control);
+  empty_unfounded(sorted, found);
+  return found;
 }
 
 TopKResult Recommender::similar(Side side, std::span<const Index> rows, Index n,

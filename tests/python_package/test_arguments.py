@@ -203,7 +203,8 @@ def test_a_second_argument_of_fit_is_not_passed_over(ratings, frame):
 @pytest.mark.parametrize("name, hint", [
     ("ALS", "did you mean likewise.Als?"), ("KNN", "did you mean likewise.UserKnn or likewise.ItemKnn?"),
     ("ItemKNN", "did you mean likewise.ItemKnn?"), ("Interaction", "did you mean likewise.Interactions?"),
-    ("train", "that is likewise.Als().fit(interactions) here"), ("evaluate", "that is model.evaluate(test) here")])
+    ("train", "that is likewise.Als().fit(interactions) here"), ("evaluate", "that is model.evaluate(test) here"),
+    ("train_test_split", "that is likewise.split(interactions) here")])
 def test_a_name_that_is_not_there_gets_the_nearest(name, hint):
     with pytest.raises(AttributeError) as refused:
         getattr(likewise, name)

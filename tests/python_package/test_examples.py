@@ -10,7 +10,7 @@ import pytest
 
 from conftest import ROOT
 
-PAGES = ("docs/guide/python.md", "docs/guide/from-surprise.md", "README.md")
+PAGES = ("docs/guide/python.md", "docs/guide/recipes.md", "docs/guide/from-surprise.md", "README.md")
 
 
 @pytest.mark.parametrize("name, folder, words, expected", [

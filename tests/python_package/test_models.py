@@ -744,6 +744,7 @@ def test_ids_that_the_model_does_not_know_are_skipped_on_request(model):
     assert model.similar_items([5, 6], unknown="skip").unknown == model.similar_users([10, 9], unknown="skip").unknown == 1
     some = model.recommend_new([[5, 6, 7], {7: 2.0, 8: 1.0}], unknown="skip")
     assert some.unknown == 2 and some[0] == model.recommend_new([[5, 7]])[0]
+    assert model.recommend_new([[6], [5]], unknown="skip").to_pandas()["user"].unique().tolist() == [1]
     assert np.array_equal(model.fold_in([[5, 6]], unknown="skip"), model.fold_in([[5]]))
     assert np.array_equal(model.predict_new([[5, 6]], [7], unknown="skip"), model.predict_new([[5]], [7]))
     assert model.recommend(10, items=[5, 6], unknown="skip").indices.shape[1] >= 1

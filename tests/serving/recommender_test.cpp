@@ -319,6 +319,17 @@ TEST(Recommender, AllKindsOfModelsClipAlike) {
   }
 }
 
+TEST(Recommender, SomebodyWhoLikesNothingGetsAListOnlyWhereThereIsAnOrderForEverybody) {
+  const std::vector<FoldInRow> rows{{}, {{1, 4}}, {}};
+  const auto counts = [&](Model model) {
+    const TopKResult found = recommender_of(std::move(model)).recommend_new(rows, {.n = 2});
+    return std::vector<Index>(found.counts.begin(), found.counts.end());
+  };
+  EXPECT_EQ(counts(random_model(5, 6, 3, Feedback::kImplicit)), (std::vector<Index>{0, 2, 0}));
+  EXPECT_EQ(counts(random_model(5, 6, 3, Feedback::kExplicit)), (std::vector<Index>{2, 2, 2}));
+  EXPECT_EQ(counts(random_model(5, 6, 0, Feedback::kImplicit)), (std::vector<Index>{2, 2, 2}));
+}
+
 TEST(Recommender, ModelWithoutFactorsSaysWhatItCannotDo) {
   const Recommender r = recommender_of(random_model(5, 6, 0, Feedback::kImplicit));
   EXPECT_EQ(r.recommend(List{0}, {.n = 2, .include_seen = true}).counts[0], 2);

@@ -30,8 +30,9 @@ struct EaseShape {
 /// precision and rounded once: the same number on every device.
 class WeightLists {
  public:
-  /// The count of a history of which a score is not a finite number.
-  static constexpr Index kNotFinite = -1;
+  /// The count of a history whose scores have to be added up by the processor: one may not be a
+  /// finite number, or estimates do not tell the best, or it is one of too few histories.
+  static constexpr Index kUndecided = -1;
 
   virtual ~WeightLists() = default;
   /// The k best items of each history, a row of items (k >= 0 may exceed them). `filter` has a row
@@ -68,7 +69,7 @@ class EaseJob {
                                                const RunControl& control) const = 0;
 
   /// What makes lists by B (items x items), which must outlive it. Null where the processor is to
-  /// add up (serving/item_weights_predictor.h): on the processor, and where `auto` finds that
+  /// add up (serving/item_weights_predictor.h): on the reference, and where `auto` finds that
   /// histories of so many entries are not worth the way of B to a GPU. Errors: kOutOfMemory where B
   /// does not fit into the device's memory, kDevice.
   [[nodiscard]] virtual std::unique_ptr<WeightLists> make_lists(const MatrixView& /*weights*/,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Lists by dense weights on a GPU: bit-identical to plain loops in float64.
+/// Lists by dense weights: bit-identical to plain loops in float64.
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -144,7 +146,7 @@ TEST_P(FaultsOfWeightListsOnGpu, MarkUsersWithScoresBeyondFloat32) {
   for (const Index k : {4, 50}) {
     const TopKResult found = lists->top_k(histories.view(), k, {}, {});
     EXPECT_EQ(found.counts[0], k);
-    EXPECT_EQ(found.counts[1], WeightLists::kNotFinite);
+    EXPECT_EQ(found.counts[1], WeightLists::kUndecided);
     EXPECT_EQ(found.counts[2], k);
   }
 }
@@ -236,9 +238,103 @@ TEST_P(EaseModelOnDevice, ScoresBeyondFloat32AreAnError) {
 INSTANTIATE_TEST_SUITE_P(Cpu, EaseModelOnDevice, testing::Values(0));
 INSTANTIATE_TEST_SUITE_P(Cuda, EaseModelOnDevice, testing::Values(0));
 
-TEST(WeightLists, TheProcessorMakesThemWithoutAJob) {
-  const Matrix b = some_weights(5, 1);
-  EXPECT_EQ(make_cpu_ease()->make_lists(b.view(), Offset{1} << 40), nullptr);
+/// Those of the processor, which may leave lists undecided.
+class WeightListsOfTheProcessor : public testing::Test {
+ protected:
+  /// How many lists are undecided; all others have to be those of plain loops.
+  static Index undecided(const Matrix& b, const CsrView& histories, Index k,
+                         const TopKFilter& filter = {}) {
+    TopKResult found = make_cpu_ease()->make_lists(b.view(), 0)->top_k(histories, k, filter, {});
+    Index open = 0;
+    for (Index u = 0; u < histories.rows; ++u) {
+      if (found.counts[u] != WeightLists::kUndecided) continue;
+      ++open;
+      const std::vector<Candidate> list = expected_list(b, histories, u, k, filter);
+      write_answer(list, u, found);
+    }
+    expect_lists(found, b, histories, k, filter);
+    return open;
+  }
+
+  [[nodiscard]] static Matrix weights_of_all_sizes(Index items) {
+    std::mt19937_64 random(8);
+    std::normal_distribution<float> size(-3.0F, 1.0F);
+    Matrix b(items, items);
+    for (Index i = 0; i < items; ++i) {
+      for (float& x : b.row_span(i)) x = std::exp(size(random)) * (random() % 3 == 0 ? -1 : 1);
+    }
+    return b;
+  }
+};
+
+TEST_F(WeightListsOfTheProcessor, EqualPlainLoopsWithEveryFilter) {
+  for (const Index items : {40, 128, 300}) {
+    const Matrix b = weights_of_all_sizes(items);
+    const CsrMatrix histories = some_histories(300, items);
+    std::vector<std::uint8_t> few(static_cast<std::size_t>(items));
+    for (std::size_t i = 0; i < few.size(); i += 5) few[i] = 1;
+    const TopKFilter seen{histories.view(), {}};
+    for (const Index k : {1, 10, 500}) {
+      // Users without entries: all scores are 0.
+      EXPECT_LE(undecided(b, histories.view(), k, seen), 80) << items << ", " << k;
+      EXPECT_LE(undecided(b, histories.view(), k, {{}, few}), 80) << items << ", " << k;
+    }
+  }
+}
+
+TEST_F(WeightListsOfTheProcessor, AreUndecidedWhereEstimatesDoNotTell) {
+  Matrix b(200, 200);
+  for (Index j = 0; j < 200; ++j) b.row(3)[j] = 0.1F * (1.0F + 1e-6F * static_cast<float>(j));
+  std::vector<test::Entry> entries;
+  for (Index u = 0; u < 900; ++u) entries.push_back({u, 3, 1.0F});
+  const CsrMatrix histories = test::make_csr(900, 200, entries);
+  EXPECT_EQ(undecided(b, histories.view(), 1), 900);
+  EXPECT_EQ(undecided(b, histories.view(), 200), 0);  // nothing is left out
+  for (float& x : b.row_span(3)) x = 0.0F;
+  b.row(3)[150] = 0.1F;
+  EXPECT_EQ(undecided(b, histories.view(), 1), 0);
+}
+
+TEST_F(WeightListsOfTheProcessor, AreUndecidedWhereNumbersAreTooLarge) {
+  Matrix b = weights_of_all_sizes(60);
+  const CsrMatrix histories = some_histories(300, 60);
+  const Index before = undecided(b, histories.view(), 5);
+  b.row(7)[9] = 4095.0F;  // times the scale, it is beyond float16
+  const CsrMatrix by_user = transpose(histories.view());
+  EXPECT_GE(undecided(b, histories.view(), 5), before + 1);
+  EXPECT_GE(undecided(b, histories.view(), 5), by_user.view().row_size(7));
+  Matrix large = weights_of_all_sizes(60);
+  CsrMatrix values = some_histories(300, 60);
+  for (float& value : values.values) value = 2e38F;
+  EXPECT_EQ(undecided(large, values.view(), 5), 300);
+}
+
+TEST_F(WeightListsOfTheProcessor, OfAFewHistoriesAreUndecided) {
+  const Matrix b = weights_of_all_sizes(60);
+  const CsrMatrix histories = some_histories(20, 60);
+  EXPECT_EQ(undecided(b, histories.view(), 5), 20);
+  EXPECT_EQ(undecided(b, histories.view(), 0), 0);
+}
+
+/// Also those that a recommender asks for, and has to decide.
+TEST_F(WeightListsOfTheProcessor, AreThoseOfTheReferenceInARecommender) {
+  for (const bool ties : {false, true}) {
+    auto model = std::make_shared<Model>();
+    model->users = test::make_ids(400, test::Ids::kRange, "user");
+    model->items = test::make_ids(90, test::Ids::kRange, "item");
+    model->history = some_histories(400, 90);
+    model->params = EaseParams{.form = EaseForm::kDense};
+    model->learned = ItemWeights{ties ? some_weights(90, 3) : weights_of_all_sizes(90)};
+    std::vector<Index> users(400);
+    std::iota(users.rbegin(), users.rend(), 0);
+    const std::vector<Index> denied{3, 4, 77};
+    const RecommendOptions options{.n = 7, .deny = denied};
+    const TopKResult a = Recommender(model, open_device("cpu")).recommend(users, options);
+    const TopKResult b = Recommender(model, open_device("reference")).recommend(users, options);
+    EXPECT_TRUE(std::ranges::equal(a.counts, b.counts));
+    EXPECT_TRUE(std::ranges::equal(a.items, b.items));
+    EXPECT_TRUE(std::ranges::equal(a.scores, b.scores));
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "algorithms/ease/ease_scales.h"
 #include "backends/cpu/ease/ease_gram.h"
 #include "backends/cpu/ease/local_ease.h"
+#include "backends/cpu/ease/weight_lists.h"
 #include "backends/cpu/jobs.h"
 #include "backends/cpu/pool.h"
 #include "backends/jobs/host_plan.h"
@@ -95,6 +96,11 @@ class CpuEase final : public EaseJob {
                                        const KnnLists& candidates,
                                        const RunControl& control) const override {
     return local_ease(by_user, system, candidates, control);
+  }
+
+  [[nodiscard]] std::unique_ptr<WeightLists> make_lists(const MatrixView& weights,
+                                                        Offset /*entries*/) const override {
+    return make_cpu_weight_lists(weights);
   }
 };
 

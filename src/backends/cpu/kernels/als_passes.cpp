@@ -12,6 +12,8 @@
 #include <hwy/highway.h>
 // clang-format on
 
+#include "core/linalg/float16-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace likewise::kernels {
 namespace HWY_NAMESPACE {
@@ -37,11 +39,7 @@ HWY_INLINE const T* stored(const StoredRows& rows) {
 
 /// Numbers of a row as float32.
 HWY_INLINE Vec load(const float* y) { return hn::Load(Tag(), y); }
-HWY_INLINE Vec load(const std::uint16_t* y) {
-  const hn::Rebind<std::uint16_t, Tag> bits;
-  const hn::Rebind<hwy::float16_t, Tag> half;
-  return hn::PromoteTo(Tag(), hn::BitCast(half, hn::Load(bits, y)));
-}
+HWY_INLINE Vec load(const std::uint16_t* y) { return load_float16(Tag(), y); }
 
 template <class T>
 struct Tile {
@@ -395,33 +393,11 @@ void CopyRows(const Segment& s, Offset first, Offset count, float* out) {
                            : copy_stored<float>(s, first, count, out);
 }
 
-constexpr bool kConvertsFloat16 =
-    HWY_TARGET <= HWY_AVX2 || (HWY_ARCH_ARM && HWY_TARGET != HWY_SCALAR);
-
-/// The nearest number that float16 has, where Highway's own conversion cuts bits off: 10 bits after
-/// the first of normal numbers, multiples of 2^-24 (the last bit of 0.75) below.
-HWY_INLINE Vec round_to_float16(Vec x) {
-  if (kConvertsFloat16) return x;
-  const Tag d;
-  const hn::RebindToUnsigned<Tag> du;
-  const auto bits = hn::BitCast(du, x);
-  const auto odd = hn::And(hn::ShiftRight<13>(bits), hn::Set(du, 1));
-  const auto up = hn::Add(bits, hn::Add(odd, hn::Set(du, 0xFFF)));
-  const Vec normal = hn::BitCast(d, hn::And(up, hn::Set(du, 0xFFFFE000)));
-  const Vec shift = hn::Set(d, 0.75F);
-  const Vec small = hn::Sub(hn::Add(x, shift), shift);
-  const Vec rounded = hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, 0x1p-14F)), small, normal);
-  return hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, 65504.0F)), rounded, x);
-}
-
 void StoreFloat16(const float* from, float scale, Offset count, std::uint16_t* to) {
   const Tag d;
-  const hn::Rebind<std::uint16_t, Tag> bits;
-  const hn::Rebind<hwy::float16_t, Tag> half;
   const Vec factor = hn::Set(d, scale);
   for (Offset i = 0; i < count; i += lanes()) {
-    const auto y = hn::DemoteTo(half, round_to_float16(hn::Mul(factor, hn::Load(d, from + i))));
-    hn::Store(hn::BitCast(bits, y), bits, to + i);
+    store_float16(d, hn::Mul(factor, hn::Load(d, from + i)), to + i);
   }
 }
 

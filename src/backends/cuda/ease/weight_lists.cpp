@@ -151,7 +151,7 @@ class CudaWeightLists final : public WeightLists {
   }
 
   void take_lists(const Index* answers, Rows rows, TopKResult& result) const {
-    static_assert(KeptPlaces::kTooMany == kNotFinite);
+    static_assert(KeptPlaces::kTooMany == kUndecided);
     const Index k = result.k;
     const auto drain = [&](const Index* words, Offset begin, Offset n) {
       parallel_for(n, kListsAtATime, [&](Offset i) {
@@ -175,7 +175,7 @@ class CudaWeightLists final : public WeightLists {
         const auto query = static_cast<Index>(rows.first + begin + i);
         const std::span line(lines + i * plan_.pitch, static_cast<std::size_t>(items_.rows));
         write_answer(best_of(line, result.k), query, result);
-        if (open[static_cast<std::size_t>(begin + i)] != 0) result.counts[query] = kNotFinite;
+        if (open[static_cast<std::size_t>(begin + i)] != 0) result.counts[query] = kUndecided;
       });
     };
     staging_.download(scores, rows.count(), plan_.pitch, drain, stream_);
