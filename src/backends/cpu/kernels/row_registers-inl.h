@@ -36,6 +36,7 @@ template <int kVectors>
 struct RowRegisters {
   Vec x[kVectors];
 
+  HWY_INLINE RowRegisters() {}  // the compiler's own is for another instruction set on ARM
   HWY_INLINE void load(const float* row) {
     for (int v = 0; v < kVectors; ++v) x[v] = hwy::HWY_NAMESPACE::Load(Tag(), row + v * lanes());
   }
