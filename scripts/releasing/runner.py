@@ -28,7 +28,7 @@ def options(about: str) -> argparse.Namespace:
     parser.add_argument("--rehearse", action="store_true", help="without a tag, from any working tree")
     parser.add_argument("--folder", type=pathlib.Path, metavar="DIR", help="of what is made [build/release-VERSION]")
     parser.add_argument("--machines", nargs="+", choices=MACHINES, default=["x86_64"],
-                        help="[x86_64]; a wheel for aarch64 was not made to its end yet")
+                        help="[x86_64]; aarch64 after it")
     parser.add_argument("--pythons", nargs="+", choices=PYTHONS, default=PYTHONS, help="[all]")
     parser.add_argument("--without", nargs="+", choices=PARTS, default=[], help="leaves these out")
     parser.add_argument("--cuda-architectures", metavar="LIST", default="all",
