@@ -2,9 +2,7 @@
 /// Lists of predictors that compute every score of a user.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>

@@ -94,5 +94,6 @@ void sum_rows(std::span<const Index> rows, const double* weights, const MatrixVi
               double* out) {
   HWY_DYNAMIC_DISPATCH(SumDoubles)(rows, weights, x, out);
 }
+
 }  // namespace likewise::kernels
 #endif
