@@ -120,11 +120,12 @@ class Recommender {
 
   [[nodiscard]] const Model& model() const;
 
-  /// The n best items of each user. counts[u] < n only when the filters leave fewer items. The
-  /// result's k is min(n, items). Scores are those of predict(), but those of factors are not
-  /// clipped: lists are in their order, and clipping would make items alike. A user without
-  /// history has factors of zero: the item biases alone decide, then the smaller index. Throws
-  /// Error(kInvalidArgument) for a model that has no order of items (Model::ranks_items()).
+  /// The n best items of each user. counts[u] < n where the filters leave fewer items, and 0 where
+  /// all scores would be 0: nothing speaks for any item. The result's k is min(n, items). Scores
+  /// are those of predict(), but those of factors are not clipped: lists are in their order, and
+  /// clipping would make items alike. A user without history has factors of zero: item biases
+  /// decide, where there are any. Throws Error(kInvalidArgument) for a model that has no order of
+  /// items (Model::ranks_items()).
   [[nodiscard]] TopKResult recommend(std::span<const Index> users, const RecommendOptions& options,
                                      const RunControl& control = {}) const;
   /// The same for users who were not trained, each given by what it likes. Of a user who likes
@@ -134,10 +135,10 @@ class Recommender {
                                          const RunControl& control = {}) const;
 
   /// The n rows of `side` most similar to each of `rows` (itself excluded), best first: for
-  /// distances the smallest. The cosine with a row of zeros is 0. A neighbourhood model gives the
-  /// neighbours it keeps, by its own similarity. Throws Error(kInvalidArgument) for a model that
-  /// has neither (popularity, or the other side of neighbours), and for kHellinger where a factor
-  /// is negative, naming row and column.
+  /// distances the smallest. Empty for a row of zeros, whose cosine with any is 0. A neighbourhood
+  /// model gives the neighbours it keeps, by its own similarity. Throws Error(kInvalidArgument) for
+  /// a model that has neither (popularity, or the other side of neighbours), and for kHellinger
+  /// where a factor is negative, naming row and column.
   [[nodiscard]] TopKResult similar(Side side, std::span<const Index> rows, Index n,
                                    SimilarityMetric metric, const RunControl& control = {}) const;
 

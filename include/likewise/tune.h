@@ -69,7 +69,8 @@ struct TuneOptions {
   std::string metric{};  ///< as parse_metric(); empty: ndcg@10, or rmse for ratings
   TuneBudget budget = parse_budget("10m");
   /// How the validation part is cut from the data, where no other is given. Not by folds; its seed
-  /// is `seed`.
+  /// is `seed`. Where a share of each user, at least one, is over 1.25 times the share of all
+  /// interactions, users are drawn who have nothing held out.
   SplitOptions split = validation_split();
   std::uint64_t seed = 42;    ///< of the points and of the split; models have their own default
   bool has_features = false;  ///< TuneRun::features are there: algorithms with factors alone

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from likewise.arguments import shown
+from likewise.arguments import by_names, shown
 from likewise.frames import Framed
 from likewise.ids import IdArray, Ids, IndexArray, spelled
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas
 
 
+@by_names
 class Lists(Framed):
     """The best answers to each of some queries, best first.
 

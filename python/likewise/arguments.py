@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import numbers
 import operator
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,8 +11,11 @@ from typing import Any, Callable, ParamSpec, TypeVar
 
 import numpy as np
 
+from likewise import _core
+
 P = ParamSpec("P")
 R = TypeVar("R")
+C = TypeVar("C")
 
 #: How the extension begins what is said here in words.
 _REFUSAL = "incompatible function arguments"
@@ -28,6 +32,44 @@ def call(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         if _REFUSAL not in told:
             raise
     raise _in_words(_signature(told), args, kwargs)
+
+
+def no_parameter(whose: str, name: str, known: Sequence[str]) -> str:
+    """What is said of a name that is none of the known: the nearest and all of them."""
+    return f"{whose} has no parameter {name!r}{_core.suggestion(name, known)}; it has {', '.join(known) or 'none'}"
+
+
+def by_name(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, whose errors say which parameters it has where one is given that it has not."""
+    return _checked(function, f"{function.__name__}()")
+
+
+def by_names(cls: type[C]) -> type[C]:
+    """A class with by_name() of its public methods and of its constructor."""
+    for name, method in vars(cls).copy().items():
+        whose = cls.__name__ if name == "__init__" else f"{name}()"
+        if name.startswith("_") and name != "__init__":
+            continue
+        if inspect.isfunction(method):
+            setattr(cls, name, _checked(method, whose))
+        elif isinstance(method, classmethod):
+            setattr(cls, name, classmethod(_checked(method.__func__, whose)))
+    return cls
+
+
+def _checked(function: Callable[P, R], whose: str) -> Callable[P, R]:
+    parameters = inspect.signature(function).parameters
+    if any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+        return function
+    known = [name for name in parameters if name not in ("self", "cls")]
+
+    @functools.wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name in kwargs.keys() - parameters.keys():
+            raise TypeError(no_parameter(whose, name, known))
+        return function(*args, **kwargs)
+
+    return checked
 
 
 def shown(value: object) -> str:

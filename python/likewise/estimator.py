@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Callable, ClassVar, TypeVar
 import numpy as np
 
 from likewise import _core
-from likewise.arguments import call, check_callback, count_of, lengths_of, names_of, shown
+from likewise.arguments import by_names, call, check_callback, count_of, lengths_of, names_of, no_parameter, shown
 from likewise.cross_validation import CrossValidation, made
 from likewise.display import table
 from likewise.features import Features
 from likewise.interactions import Interactions, Moment, Path, as_interactions, as_interactions_or_none, written
 from likewise.metrics import higher_is_better
-from likewise.model import Answers, Evaluation, Model
+from likewise.model import Answers, Evaluation, Model, no_attribute
 from likewise.plan import TrainingPlan
 from likewise.progress import Progress, logger
 
@@ -33,6 +33,7 @@ else:
     _Answering = object
 
 
+@by_names
 class Estimator(_Answering):
     """What all algorithms have in common. `model_` is the Model, after fit(), and what it answers
     (recommend, similar_items, predict, evaluate, save ...) the estimator answers too.
@@ -53,8 +54,7 @@ class Estimator(_Answering):
             raise TypeError(f"{type(self).__name__} trains {self.algorithm}; these parameters are of another algorithm")
         for name in params:
             if name not in known:
-                raise TypeError(f"{type(self).__name__} has no parameter {name!r}; it has "
-                                f"{', '.join(known)}")
+                raise TypeError(no_parameter(type(self).__name__, name, list(known)))
         for name, default in known.items():
             setattr(self, name, params.get(name, default))
 
@@ -176,8 +176,7 @@ class Estimator(_Answering):
         known = self._signature()
         for name, value in params.items():
             if name not in known:
-                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it has "
-                                 f"{', '.join(known)}")
+                raise ValueError(no_parameter(type(self).__name__, name, list(known)))
             setattr(self, name, value)
         return self
 
@@ -219,7 +218,7 @@ class Estimator(_Answering):
                 raise AttributeError("there is no model yet: call fit() first")
             if not name.startswith("_") and hasattr(Answers, name):
                 return getattr(self.model_, name)
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+            raise no_attribute(self, name)
 
     def __repr__(self) -> str:
         changed = [f"{name}={getattr(self, name)!r}" for name, known in self._signature().items()

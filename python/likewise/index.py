@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from likewise.arguments import by_name
+
 if TYPE_CHECKING:
     from likewise.model import Model
 
@@ -45,6 +47,7 @@ class IndexVectors:
         return np.sqrt(found.clip(0)).astype(np.float32) if self.metric == "euclidean" else found.astype(np.float32)
 
 
+@by_name
 def index_vectors(model: Model, metric: Literal["recommend", "dot", "cosine", "euclidean"] = "recommend",
                   space: Literal["ip", "l2"] = "ip", *, side: Literal["items", "users"] = "items") -> IndexVectors:
     """Vectors of a model with factors whose nearest neighbours in an index are the model's answers, in the same order.

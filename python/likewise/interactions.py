@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise import _core
-from likewise.arguments import call, count_of, shown
+from likewise.arguments import by_name, by_names, call, count_of, shown
 from likewise.columnar import columnar_files, table_of_files
 from likewise.columns import Source, source_of
 from likewise.display import grid, table
@@ -28,6 +28,7 @@ Header = Literal["auto", "yes", "no"]
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
 
+@by_names
 class Interactions(Framed):
     """Users, items, a value for each pair that has one, and maybe times; ids of any kind.
 
@@ -307,6 +308,7 @@ def _alike(columns: list[npt.NDArray[Any]], which: str) -> list[npt.NDArray[Any]
             for column in columns]
 
 
+@by_name
 def concat(parts: Sequence[Any], *, duplicates: Duplicates = "auto") -> Interactions:
     """Interactions of the rows of several Interactions, or what Interactions() takes, one after the other.
 
@@ -363,6 +365,7 @@ def split(data: Any, method: Literal["kfold"], *, test: float = 0.2, rows: int |
           folds: int = 5, at: Moment | None = None, rolling: int = 0, seed: int = 42) -> list[Parts]: ...
 
 
+@by_name
 def split(data: Any,
           method: Literal["random", "per-user", "last", "time", "kfold", "cold-items"] = "random", *,
           test: float = 0.2, rows: int | None = None, last: int = 1, folds: int = 5,

@@ -7,14 +7,14 @@ import pathlib
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from likewise import _core
 from likewise.answers import Lists
-from likewise.arguments import call, count_of, lengths_of, names_of, shown, whole
+from likewise.arguments import by_name, by_names, call, count_of, lengths_of, names_of, shown, whole
 from likewise.columns import number_column
 from likewise.display import grid, table
 from likewise.features import Features, visitors
@@ -97,6 +97,13 @@ class Explanation(Framed):
                             for row in zip(*columns.values())])
 
 
+def no_attribute(of: object, name: str) -> AttributeError:
+    """What is raised for a name that an object has not, with the nearest that it has."""
+    hint = "" if name.startswith("_") else _core.suggestion(name, [one for one in dir(of) if not one.startswith("_")])
+    return AttributeError(f"{type(of).__name__} has no attribute {name!r}{hint}")
+
+
+@by_names
 class Answers:
     """All that a model answers, and a fitted estimator by its model."""
 
@@ -576,12 +583,17 @@ class Answers:
         return Lists(query, queries, answer, self.items if ids is None else ids, found, titles, unknown)
 
 
+@by_names
 class Model(Answers):
     """A trained model: lists, similar rows, predictions, reasons, evaluation.
 
     Made by the estimators' fit() and by load_model(). Users and items are named by their own ids;
     KeyError where the model does not know one. All methods may be called from several threads.
     """
+
+    if not TYPE_CHECKING:
+        def __getattr__(self, name: str) -> Any:
+            raise no_attribute(self, name)
 
     @classmethod
     def from_factors(cls, interactions: Any, user_factors: Any, item_factors: Any, *,
@@ -635,6 +647,7 @@ class Report:
                 'style="border: 0"></iframe>')
 
 
+@by_name
 def load_model(path: Path, *, device: Device = "auto", threads: int = 0) -> Model:
     """Loads a model file, checked and mapped: processes share its pages. FileNotFoundError, OSError,
     or ValueError naming file, field and what is wrong."""

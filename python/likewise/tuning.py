@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Callable, Literal
 
 from likewise import _core
-from likewise.arguments import call, check_callback, names_of
+from likewise.arguments import by_name, call, check_callback, names_of
 from likewise.display import grid, table
 from likewise.features import Features
 from likewise.interactions import Path, as_interactions
@@ -88,6 +88,7 @@ class Search:
                 f"{self.best['value']:.4f} by {self.best['algorithm']}>")
 
 
+@by_name
 def tune(interactions: Any, *, algorithms: str | Collection[str] | None = None,
          feedback: Literal["implicit", "explicit"] = "implicit", metric: str | None = None,
          budget: str | int = "10m", seed: int = 42, validation: Any = None,

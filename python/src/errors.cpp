@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -9,6 +11,7 @@
 #include "binding.h"
 #include "likewise/error.h"
 #include "likewise/memory.h"
+#include "likewise/suggestion.h"
 #include "parameters.h"
 
 namespace likewise::python {
@@ -68,6 +71,7 @@ void bind_errors(nb::module_& module) {
                PyExc_ArithmeticError);
   device_error = new_type(module, "DeviceError", "A device was asked for that cannot be used.",
                           PyExc_RuntimeError);
+  module.def("suggestion", &suggestion, "word"_a, "candidates"_a);
   module.def(
       "check_memory",
       [](const std::string& plan, double bytes) {

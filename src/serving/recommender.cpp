@@ -69,15 +69,15 @@ void check_tags(const FoldInRow& row, const Features& known) {
   return result;
 }
 
-/// Empties the list of a row without entries whose scores are all 0: nothing speaks for its items.
-void empty_unfounded(std::span<const FoldInRow> rows, TopKResult& found) {
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    Index& count = found.counts[static_cast<Offset>(r)];
-    const float* const scores = found.scores.data() + static_cast<Offset>(r) * found.k;
-    const bool unfounded = rows[r].columns.empty() && rows[r].tags.empty() &&
-                           std::all_of(scores, scores + count, [](float s) { return s == 0.0F; });
-    if (unfounded) count = 0;
+/// Empties lists whose scores are all 0, as those of rows without interactions are: nothing speaks
+/// for what is in them.
+[[nodiscard]] TopKResult without_unfounded(TopKResult found) {
+  for (Offset row = 0; row < found.counts.size(); ++row) {
+    Index& count = found.counts[row];
+    const float* const scores = found.scores.data() + row * found.k;
+    if (std::all_of(scores, scores + count, [](float s) { return s == 0.0F; })) count = 0;
   }
+  return found;
 }
 
 /// Of rows whose items rise.
@@ -184,7 +184,8 @@ TopKResult Recommender::recommend(std::span<const Index> users, const RecommendO
     return state_->predictor->top_k(trained_users(model(), batch), options.n,
                                     {seen.view(), allowed}, part);
   };
-  return in_batches(users, std::min(options.n, state_->items()), control, answer);
+  return without_unfounded(
+      in_batches(users, std::min(options.n, state_->items()), control, answer));
 }
 
 TopKResult Recommender::recommend_new(std::span<const FoldInRow> users,
@@ -193,10 +194,8 @@ TopKResult Recommender::recommend_new(std::span<const FoldInRow> users,
   require(options.n >= 1, fmt::format("n must be 1 or more, not {}", options.n));
   const std::vector<FoldInRow> sorted = sorted_rows(users, model());
   const CsrMatrix seen = options.include_seen ? CsrMatrix() : seen_rows(sorted, state_->items());
-  TopKResult found = state_->predictor->top_k(asked_of(sorted), options.n,
-                                              {seen.view(), state_->mask(options)}, control);
-  empty_unfounded(sorted, found);
-  return found;
+  return without_unfounded(state_->predictor->top_k(asked_of(sorted), options.n,
+                                                    {seen.view(), state_->mask(options)}, control));
 }
 
 TopKResult Recommender::similar(Side side, std::span<const Index> rows, Index n,
@@ -204,7 +203,10 @@ TopKResult Recommender::similar(Side side, std::span<const Index> rows, Index n,
   require(n >= 1, fmt::format("n must be 1 or more, not {}", n));
   const bool of_users = side == Side::kUsers;
   check_rows(rows, 0, of_users ? state_->users() : state_->items(), of_users ? "user" : "item");
-  return state_->predictor->similar(side, rows, n, metric, control);
+  TopKResult found = state_->predictor->similar(side, rows, n, metric, control);
+  const bool distances =
+      metric == SimilarityMetric::kEuclidean || metric == SimilarityMetric::kHellinger;
+  return distances ? std::move(found) : without_unfounded(std::move(found));
 }
 
 TopKResult Recommender::similar_new(std::span<const FoldInRow> users, Index n) const {

@@ -12,8 +12,8 @@
 
 #include "algorithms/cost.h"
 #include "algorithms/parameters/rules.h"
+#include "data/hold_out.h"
 #include "data/sample_users.h"
-#include "data/select.h"
 #include "likewise/error.h"
 #include "likewise/evaluation.h"
 #include "likewise/split.h"
@@ -35,26 +35,14 @@ constexpr double kMarginOfRatings = 0.01;
 /// Numbers of a row in a product that scores items, for an estimate.
 constexpr double kScoredNumbers = 128.0;
 
-/// Without what is hidden.
-[[nodiscard]] Interactions without(const Interactions& data, const Interactions& hidden) {
-  Interactions rest = select(data, [&](Index user, Offset at) {
-    const auto gone = hidden.by_user.view().row_columns(user);
-    return !std::ranges::binary_search(gone, data.by_user.columns[at]);
-  });
-  rest.users = data.users.share();
-  rest.items = data.items.share();
-  return rest;
-}
-
 /// Of half of the users, so that histories that are learned from are nearly as long as before;
 /// nothing where no user has two interactions.
 [[nodiscard]] std::optional<Split> hidden_part(const Interactions& data) {
   try {
-    Split parts = std::move(split(data, validation_split()).front());
+    const SplitOptions how = validation_split();
+    const Split parts = std::move(split(data, how).front());
     const Index half = (users_with_entries(parts.test.by_user.view()) + 1) / 2;
-    parts.test = sample_users(parts.test, std::min(half, kMostUsers), validation_split().seed);
-    parts.train = without(data, parts.test);
-    return parts;
+    return hold_out_of(data, parts, std::min(half, kMostUsers), how.seed);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kInvalidArgument) throw;
     return std::nullopt;
@@ -127,6 +115,14 @@ class Measurement {
   return is_better(metric, value, than * margin);
 }
 
+/// Whether a baseline is what to take. Lists of a few thousand users are known to some percent, so
+/// that popularity needs the margin too; errors of ratings are known better.
+[[nodiscard]] bool beats(const Measured& baseline, const Measured& best, Feedback feedback,
+                         const NamedMetric& metric) {
+  return feedback == Feedback::kImplicit ? is_clearly_better(metric, baseline.value, best.value)
+                                         : is_better(metric, baseline.value, best.value);
+}
+
 [[nodiscard]] std::span<const std::string_view> others(Feedback feedback) {
   static constexpr std::string_view kOfLists[] = {"item-knn", "als", "ease", "spectral"};
   static constexpr std::string_view kOfRatings[] = {"item-knn", "sgd", "als"};
@@ -159,7 +155,7 @@ AlgorithmChoice choose_measured(const Interactions& data, Feedback feedback, con
   }
   if (choice.algorithm == best.algorithm && choice.algorithm == baseline) return choice;
   const std::optional<Measured> usual = measurement.of(baseline);
-  if (usual && is_better(measurement.metric(), usual->value, best.value)) best = *usual;
+  if (usual && beats(*usual, best, feedback, measurement.metric())) best = *usual;
   if (best.algorithm == choice.algorithm) return choice;
   return {best.algorithm, spread_text(best, *chosen, measurement.metric().key, choice.reason)};
 }

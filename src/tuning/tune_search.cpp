@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "algorithms/parameters/rules.h"
+#include "data/hold_out.h"
 #include "data/sample_users.h"
 #include "evaluation/metric_table.h"
 #include "likewise/error.h"
@@ -36,6 +37,8 @@ constexpr int kExploresOneIn = 3;
 constexpr int kPatienceShare = 9;
 /// A fair share of a budget of time lets each algorithm have so many trials.
 constexpr std::size_t kFairTrials = 5;
+/// So much more than the share of all interactions a validation part may have.
+constexpr double kMostOverShare = 1.25;
 constexpr const char* kDefaults = "defaults";  // origins
 constexpr const char* kSmallest = "smallest";
 /// Values within so many standard errors of the best are close to it.
@@ -121,6 +124,19 @@ void take_value(std::optional<double> value, TrainingOutcome& outcome) {
   return sum.digits();
 }
 
+/// One of each user's few interactions is a large share of them: what is learned of the rest would
+/// not be what is learned of all. Then fewer users have something held out.
+[[nodiscard]] Split of_so_many_users(const Interactions& all, Split parts,
+                                     const SplitOptions& how) {
+  if (how.method != SplitMethod::kPerUser || how.rows > 0) return parts;
+  const double wanted = how.test * static_cast<double>(all.by_user.nnz());
+  const auto held_out = static_cast<double>(parts.test.by_user.nnz());
+  if (held_out <= kMostOverShare * wanted) return parts;
+  const Index users = users_with_entries(parts.test.by_user.view());
+  const auto fewer = static_cast<Index>(std::ceil(users * wanted / held_out));
+  return hold_out_of(all, parts, fewer, how.seed);
+}
+
 /// What is learned of features, for the journal.
 [[nodiscard]] nlohmann::ordered_json description_of(const FeatureTables* features) {
   if (features == nullptr) return "none";
@@ -171,7 +187,8 @@ Split next_part(const Interactions& whole, const Split* last, SplitOptions how, 
                 int number) {
   how.seed = seed + static_cast<std::uint64_t>(number);
   const bool newest = how.method == SplitMethod::kLast || how.method == SplitMethod::kTime;
-  return std::move(split(newest && last != nullptr ? last->train : whole, how).front());
+  const Interactions& all = newest && last != nullptr ? last->train : whole;
+  return of_so_many_users(all, std::move(split(all, how).front()), how);
 }
 
 TuneSearch::TuneSearch(const Interactions& train_part, const Interactions& validation,

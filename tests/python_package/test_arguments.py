@@ -214,6 +214,31 @@ def test_a_name_that_is_not_there_gets_the_nearest(name, hint):
         exec(f"from likewise import {name}")
 
 
+@pytest.mark.parametrize("call, said", [
+    (lambda model, data: model.recommend(1, k=3), r"recommend\(\) has no parameter 'k' \(did you mean n\?\); it has users, n, items"),
+    (lambda model, data: model.recommend(1, N=3), r"recommend\(\) has no parameter 'N' \(did you mean n\?\)"),
+    (lambda model, data: model.similar_items(items=1, top_k=3), r"similar_items\(\) has no parameter 'top_k' \(did you mean n\?\)"),
+    (lambda model, data: model.evaluate(data, n=3), r"evaluate\(\) has no parameter 'n' \(did you mean k\?\)"),
+    (lambda model, data: likewise.split(data, test_size=0.2), r"split\(\) has no parameter 'test_size' \(did you mean test\?\)"),
+    (lambda model, data: Interactions(data, min_val=1), r"Interactions has no parameter 'min_val' \(did you mean min_value\?\)"),
+    (lambda model, data: likewise.tune(data, n_trials=9), r"tune\(\) has no parameter 'n_trials' \(did you mean budget\?\)"),
+    (lambda model, data: Als(n_factors=9), r"Als has no parameter 'n_factors' \(did you mean factors\?\); it has feedback"),
+    (lambda model, data: Als().fit(data, epochs=9), r"fit\(\) has no parameter 'epochs'; it has interactions"),
+    (lambda model, data: likewise.Model.from_bytes(b"", threads_=1), r"from_bytes\(\) has no parameter 'threads_' \(did you mean threads\?\)")])
+def test_a_parameter_that_is_not_there_gets_the_nearest(call, said, model, ratings):
+    with pytest.raises(TypeError, match=said):
+        call(model, ratings)
+
+
+def test_a_method_that_is_not_there_gets_the_nearest(model):
+    for answers in (model, likewise.Popular()):
+        with pytest.raises(AttributeError, match=r"has no attribute 'recomend' \(did you mean recommend\?\)$"):
+            answers.recomend(1)
+        with pytest.raises(AttributeError, match="has no attribute 'zzzz'$"):
+            answers.zzzz
+        assert not hasattr(answers, "__array__")
+
+
 def test_names_that_are_like_nothing_get_no_hint():
     for name in ("zzzz", "__wrapped__", "_Als"):
         with pytest.raises(AttributeError, match=f"has no attribute '{name}'$"):

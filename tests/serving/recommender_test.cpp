@@ -154,8 +154,8 @@ TEST(Recommender, SimilarRowsByCosineAndDot) {
   EXPECT_EQ(cosine.items[3 * 34], 4);
   EXPECT_NEAR(cosine.scores[3 * 34], 1.0F, 1e-6);
   for (Index i = 0; i < 35; ++i) {
-    ASSERT_EQ(cosine.counts[i], 34);
-    for (Offset e = 0; e < 34; ++e) {
+    ASSERT_EQ(cosine.counts[i], i == 8 ? 0 : 34);  // nothing is like a row of zeros
+    for (Offset e = 0; e < cosine.counts[i]; ++e) {
       const Index j = cosine.items[i * 34 + e];
       const float score = cosine.scores[i * 34 + e];
       EXPECT_NE(j, i);
@@ -328,6 +328,15 @@ TEST(Recommender, SomebodyWhoLikesNothingGetsAListOnlyWhereThereIsAnOrderForEver
   EXPECT_EQ(counts(random_model(5, 6, 3, Feedback::kImplicit)), (std::vector<Index>{0, 2, 0}));
   EXPECT_EQ(counts(random_model(5, 6, 3, Feedback::kExplicit)), (std::vector<Index>{2, 2, 2}));
   EXPECT_EQ(counts(random_model(5, 6, 0, Feedback::kImplicit)), (std::vector<Index>{2, 2, 2}));
+}
+
+TEST(Recommender, AUserWhomNothingIsKnownOfGetsAnEmptyList) {
+  Model model = random_model(5, 6, 3, Feedback::kImplicit);
+  std::fill_n(test::factors_of(model).users.row(2), 3, 0.0F);
+  const TopKResult found =
+      recommender_of(std::move(model)).recommend(ids_up_to(5), {.n = 2, .include_seen = true});
+  EXPECT_EQ(std::vector<Index>(found.counts.begin(), found.counts.end()),
+            (std::vector<Index>{2, 2, 0, 2, 2}));
 }
 
 TEST(Recommender, ModelWithoutFactorsSaysWhatItCannotDo) {

@@ -486,7 +486,7 @@ def test_other_estimators_by_one_task(ratings, tmp_path):
     popular = Popular().fit(ratings)
     assert lists_of(popular.recommendForAllUsers(3, includeSeen=True))[10] == as_in_python(likewise.Popular, ratings).recommend(
         [10], n=3, include_seen=True)[0]
-    with pytest.raises(TypeError, match="ItemKnn has no parameter 'neighbors'; it has .*neighbours"):
+    with pytest.raises(TypeError, match="ItemKnn has no parameter 'neighbors' .did you mean neighbours.*; it has .*neighbours"):
         ItemKnn(neighbors=3)
     with pytest.raises(ValueError, match="neighbours must be"):
         ItemKnn(neighbours=0).fit(ratings)

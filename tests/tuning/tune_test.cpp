@@ -23,9 +23,11 @@
 #include "likewise/synthetic.h"
 #include "tests/errors.h"
 #include "tests/support.h"
+#include "tests/training/parts.h"
 #include "training/choose.h"
 #include "training/train.h"
 #include "tuning/search_space.h"
+#include "tuning/tune_search.h"
 #include "tuning/validation_sample.h"
 
 namespace likewise {
@@ -808,6 +810,32 @@ TEST(Tune, AModelIsThereWhereTheTimeIsOverBeforeTheWinnerIsTrained) {
                                      result.model->factors()->users.row_span(5)));
     }
   }
+}
+
+/// 40 users of 2 items and 10 of 30.
+Interactions mostly_short() {
+  std::vector<test::Entry> entries;
+  for (Index user = 0; user < 50; ++user) {
+    for (Index item = 0; item < (user < 40 ? 2 : 30); ++item) {
+      entries.push_back({user, (user + item) % 40, 1.0F});
+    }
+  }
+  return test::part_of(entries, 0, entries.size());
+}
+
+TEST(Tune, OfShortHistoriesNoMoreThanTheShareIsHeldOut) {
+  const Interactions all = mostly_short();  // 380, of which 40 + 60 would be a fifth of each
+  const Split parts = next_part(all, nullptr, validation_split(), 1, 0);
+  const double held_out = static_cast<double>(parts.test.by_user.nnz());
+  EXPECT_NEAR(held_out / 380.0, 0.2, 0.05);
+  EXPECT_EQ(parts.train.by_user.nnz() + parts.test.by_user.nnz(), 380);
+  Index whole = 0;
+  for (Index user = 0; user < 40; ++user) whole += parts.train.by_user.view().row_size(user) == 2;
+  EXPECT_GT(whole, 0);
+  EXPECT_LT(whole, 40);
+  SplitOptions rows = validation_split();
+  rows.rows = 1;
+  EXPECT_EQ(next_part(all, nullptr, rows, 1, 0).test.by_user.nnz(), 50) << "so many were asked for";
 }
 
 TEST(Tune, ABudgetOfTimeEnds) {

@@ -23,7 +23,7 @@ from pyspark.sql.pandas.functions import pandas_udf
 from pyspark.storagelevel import StorageLevel
 
 from likewise import _core
-from likewise.arguments import count_of
+from likewise.arguments import count_of, no_parameter
 from likewise.spark import checks, chunks
 from likewise.spark.prepare import id_column, ratings_of
 from likewise.spark.train import raise_reported
@@ -74,7 +74,7 @@ class SingleEstimator(Estimator, SingleParams, DefaultParamsReadable, DefaultPar
         known = [param.name for param in self.params]
         for name in params:
             if name not in known:
-                raise TypeError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}")
+                raise TypeError(no_parameter(type(self).__name__, name, list(known)))
         return self._set(**params)  # type: ignore[no-any-return, unused-ignore]
 
     def _fit(self, dataset: DataFrame) -> SingleModel:

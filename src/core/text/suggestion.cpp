@@ -2,10 +2,46 @@
 #include "likewise/suggestion.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 namespace likewise {
 namespace {
+
+/// What other programs call something, and what it is called here.
+struct Synonym {
+  std::string_view elsewhere;
+  std::string_view here;
+};
+
+constexpr std::array kSynonyms = std::to_array<Synonym>({
+    {"k", "n"},
+    {"topk", "n"},
+    {"top-k", "n"},
+    {"topn", "n"},
+    {"num-items", "n"},
+    {"topk", "k"},
+    {"top-k", "k"},
+    {"n", "k"},
+    {"n-trials", "budget"},
+    {"test-size", "test"},
+    {"n-neighbors", "neighbours"},
+    {"rank", "factors"},
+    {"num-factors", "factors"},
+    {"epochs", "iterations"},
+    {"max-iter", "iterations"},
+    {"lambda", "regularization"},
+    {"lr", "learning-rate"},
+    {"lr-all", "learning-rate"},
+    {"n-jobs", "threads"},
+    {"num-threads", "threads"},
+    {"random-state", "seed"},
+    {"filter-already-liked-items", "include-seen"},
+    {"exclude-seen", "include-seen"},
+    {"filter-seen", "include-seen"},
+    {"filter-items", "exclude"},
+    {"filter-items", "deny"},
+});
 
 /// Levenshtein's distance: insertions, deletions and replacements, two rows at a time.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -22,23 +58,35 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return above[b.size()];
 }
 
-std::string_view without_dashes(std::string_view word) {
-  return word.substr(std::min(word.size(), word.find_first_not_of('-')));
+/// In lower case, without the dashes in front, with dashes for underscores.
+std::string plain(std::string_view word) {
+  std::string text(word.substr(std::min(word.size(), word.find_first_not_of('-'))));
+  for (char& letter : text) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+    if (letter == '_') letter = '-';
+  }
+  return text;
+}
+
+/// How far apart two plain words are: 0 for the same, 1 where one is the beginning of the other.
+std::size_t distance(const std::string& word, const std::string& name) {
+  const bool known = std::ranges::any_of(
+      kSynonyms, [&](const Synonym& one) { return one.elsewhere == word && one.here == name; });
+  if (known) return 0;
+  return word.size() > 2 && name.starts_with(word) ? 1 : edit_distance(word, name);
 }
 
 /// The candidate with the fewest edits from `word`, or "" when none is near enough to be a slip of
 /// the keys.
 std::string nearest_word(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
-  word = without_dashes(word);
-  std::size_t best_distance = (word.size() + 1) / 3 + 1;
+  const std::string given = plain(word);
+  std::size_t best_distance = (given.size() + 1) / 3 + 1;
   for (const std::string& candidate : candidates) {
-    const std::string_view name = without_dashes(candidate);
-    const bool begins = word.size() > 2 && name.starts_with(word);
-    const std::size_t distance = begins ? 1 : edit_distance(word, name);
-    if (distance < best_distance) {
+    const std::size_t edits = distance(given, plain(candidate));
+    if (edits < best_distance) {
       best = candidate;
-      best_distance = distance;
+      best_distance = edits;
     }
   }
   return best;
