@@ -7,7 +7,7 @@
 /// A work is
 ///     sgd:DATA:ORDER:FACTORS        an epoch; DATA is a shape of `likewise generate`
 ///     lists:ROWS:FACTORS:K:METRIC   the k nearest of all rows, which are normal numbers
-///     lists:ROWS:FACTORS:K:METRIC:QUERIES   of so many other rows
+///     (hellinger: their sizes) lists:ROWS:FACTORS:K:METRIC:QUERIES   of so many other rows
 ///     neighbours:SHAPE:user|item:SIMILARITY:K   a search, with the matrix on the GPUs already
 ///
 /// Median and range of seven rounds after two. Whether all GPUs gave the bits of one is looked at
@@ -17,7 +17,6 @@
 #include <cstring>
 #include <functional>
 #include <iterator>
-#include <random>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -28,8 +27,8 @@
 #include "algorithms/sgd/setup.h"
 #include "backends/cuda/host/load_plugin.h"
 #include "backends/jobs/device_jobs.h"
-#include "core/system/parallel.h"
 #include "likewise/likewise.h"
+#include "normal_rows.h"
 #include "program.h"
 
 namespace likewise {
@@ -131,24 +130,15 @@ void measure_sgd(const std::string& work, const Words& words, const Gpus& gpus) 
             load_cuda_plugin().sgd->traffic(*many));
 }
 
-[[nodiscard]] Matrix normal_rows(Index count, Index cols, std::uint64_t seed) {
-  Matrix rows(count, cols);
-  parallel_for(count, 256, [&](Offset row) {
-    std::mt19937_64 random(seed + static_cast<std::uint64_t>(row));
-    std::normal_distribution<float> normal;
-    for (float& x : rows.row_span(static_cast<Index>(row))) x = normal(random);
-  });
-  return rows;
-}
-
 void measure_lists(const std::string& work, const Words& words, const Gpus& gpus) {
   const Index cols = std::stoi(words[2]);
-  const Matrix rows = normal_rows(std::stoi(words[1]), cols, 1);
-  const Matrix others = normal_rows(words.size() > 5 ? std::stoi(words[5]) : 0, cols, 1U << 30);
-  const MatrixView queries = words.size() > 5 ? others.view() : rows.view();
   const auto found = std::ranges::find(kSimilarityMetricNames, words[4]);
   const auto metric =
       static_cast<SimilarityMetric>(found - std::ranges::begin(kSimilarityMetricNames));
+  const Matrix rows = normal_rows(std::stoi(words[1]), cols, metric, 1);
+  const Matrix others =
+      normal_rows(words.size() > 5 ? std::stoi(words[5]) : 0, cols, metric, 1U << 30);
+  const MatrixView queries = words.size() > 5 ? others.view() : rows.view();
   FactorSearchOptions options;
   options.n = std::stoi(words[3]);
   const FactorSearch one(rows.view(), {}, metric, gpus.one);

@@ -10,36 +10,21 @@
 /// five searches after one, with the least and the most.
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
-#include <random>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "core/system/parallel.h"
 #include "likewise/likewise.h"
+#include "normal_rows.h"
 #include "program.h"
 
 namespace likewise {
 namespace {
 
 constexpr int kRounds = 5;
-
-[[nodiscard]] Matrix drawn(Index rows, Index cols, bool positive, std::uint64_t seed) {
-  Matrix matrix(rows, cols);
-  parallel_for(rows, 256, [&](Offset row) {
-    std::mt19937_64 random(seed + static_cast<std::uint64_t>(row));
-    std::normal_distribution<float> normal;
-    for (float& x : matrix.row_span(static_cast<Index>(row))) {
-      x = normal(random);
-      if (positive) x = std::abs(x);
-    }
-  });
-  return matrix;
-}
 
 [[nodiscard]] double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -81,7 +66,6 @@ int run(const std::vector<std::string>& words) {
   const auto found = std::ranges::find(kSimilarityMetricNames, words[5]);
   const auto metric =
       static_cast<SimilarityMetric>(found - std::ranges::begin(kSimilarityMetricNames));
-  const bool positive = words[5] == "hellinger";
   fmt::print(
       "| queries x items | d | k | metric | filtered | device | s | products, TFLOP/s |\n"
       "|---|---|---|---|---|---|---|---|\n");
@@ -89,8 +73,8 @@ int run(const std::vector<std::string>& words) {
   if (words.size() == 7) seen = generate(parse_shape(words[6]), 1).by_user;
   const CsrView seen_view = seen.view();
   for (const int factors : numbers(words[3])) {
-    const Matrix items = drawn(item_count, factors, positive, 1);
-    const Matrix others = drawn(query_count, factors, positive, 1'000'003);
+    const Matrix items = normal_rows(item_count, factors, metric, 1);
+    const Matrix others = normal_rows(query_count, factors, metric, 1'000'003);
     const MatrixView queries = query_count > 0 ? others.view() : items.view();
     const double begin = now();
     const FactorSearch search(items.view(), {}, metric, device);
