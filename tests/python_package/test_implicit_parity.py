@@ -25,6 +25,15 @@ CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 TRAINED = {"rtol": 2e-3, "atol": 2e-4}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def plain_blas():
+    """As implicit asks for, which has threads of its own."""
+    import threadpoolctl  # implicit depends on it
+
+    with threadpoolctl.threadpool_limits(1, "blas"):
+        yield
+
+
 def outcome(program, package):
     """(result or exception, categories of warnings)."""
     with warnings.catch_warnings(record=True) as heard:

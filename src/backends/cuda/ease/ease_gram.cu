@@ -10,7 +10,7 @@
 namespace likewise::cuda {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kWeighThreads = 256;
 constexpr int kRowThreads = 1024;
 using Sum = unsigned long long;
 /// Terms of cosines as integers.
@@ -28,11 +28,11 @@ struct Entries {
 };
 
 /// d_i, and n_i^(-1/2) d_i in the place of n_i^(-1/2); a warp per item.
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kWeighThreads)
     weigh_kernel(Entries entries, Index items, double diagonal, double regularization,
                  double* of_item, double* shrinks) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const Offset item = (Offset{blockIdx.x} * kThreads + threadIdx.x) / 32;
+  const Offset item = (Offset{blockIdx.x} * kWeighThreads + threadIdx.x) / 32;
   if (item >= items) return;
   double sum = 0.0;
   for (Offset at = entries.starts[item] + lane; at < entries.starts[item + 1]; at += 32) {
@@ -134,8 +134,9 @@ void EaseEntries::weigh_items(const EaseScales& scales, cudaStream_t stream) {
   const Entries entries{offsets_.data(),      columns_.data(),        values_.data(),
                         by_item_.rows.data(), by_item_.starts.data(), by_item_.entries.data(),
                         of_user_.data(),      of_item_.data()};
-  const auto blocks = static_cast<unsigned>((Offset{items_} * 32 + kThreads - 1) / kThreads);
-  weigh_kernel<<<blocks, kThreads, 0, stream>>>(
+  const auto blocks =
+      static_cast<unsigned>((Offset{items_} * 32 + kWeighThreads - 1) / kWeighThreads);
+  weigh_kernel<<<blocks, kWeighThreads, 0, stream>>>(
       entries, items_, scales.diagonal, scales.regularization, of_item_.data(), shrinks_.data());
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }

@@ -7,11 +7,11 @@ namespace {
 
 constexpr int kSide = 32;
 constexpr int kLines = 8;
-constexpr int kThreads = 256;
+constexpr int kScaleThreads = 256;
 
 /// What rows and columns are multiplied by.
-__global__ void __launch_bounds__(kThreads) scales_kernel(EaseInverse inverse) {
-  const auto i = static_cast<Index>(blockIdx.x * kThreads + threadIdx.x);
+__global__ void __launch_bounds__(kScaleThreads) scales_kernel(EaseInverse inverse) {
+  const auto i = static_cast<Index>(blockIdx.x * kScaleThreads + threadIdx.x);
   if (i >= inverse.order) return;
   const double row = i < inverse.items ? inverse.of_row[i] * inverse.shrinks[i] : 0.0;
   const double q = -double{inverse.a[Offset{i} * inverse.order + i]};
@@ -51,8 +51,8 @@ __global__ void __launch_bounds__(kSide* kLines) weights_kernel(EaseInverse inve
 
 void make_ease_weights(const EaseInverse& inverse, cudaStream_t stream) {
   const auto tiles = static_cast<unsigned>((inverse.order + kSide - 1) / kSide);
-  scales_kernel<<<static_cast<unsigned>((inverse.order + kThreads - 1) / kThreads), kThreads, 0,
-                  stream>>>(inverse);
+  scales_kernel<<<static_cast<unsigned>((inverse.order + kScaleThreads - 1) / kScaleThreads),
+                  kScaleThreads, 0, stream>>>(inverse);
   weights_kernel<<<dim3{tiles, tiles}, dim3{kSide, kLines}, 0, stream>>>(inverse);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }

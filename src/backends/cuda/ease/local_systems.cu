@@ -24,8 +24,8 @@
 namespace likewise::cuda {
 namespace {
 
-constexpr int kThreads = 512;
-constexpr int kWarps = kThreads / 32;
+constexpr int kLocalThreads = 512;
+constexpr int kLocalWarps = kLocalThreads / 32;
 constexpr int kTile = 16;
 constexpr int kPitch = 20;  // 16-byte loads of eight rows hit all banks once
 constexpr int kTileNumbers = kTile * kPitch;
@@ -113,7 +113,8 @@ struct TileProduct {
 __device__ void gather(const LocalSystems& systems, Index item, const Index* candidates, int n,
                        const System& system) {
   const int row_in = lane_id() % kTile;
-  for (int task = warp_id(); task < static_cast<int>(tile_count(system.count)); task += kWarps) {
+  for (int task = warp_id(); task < static_cast<int>(tile_count(system.count));
+       task += kLocalWarps) {
     const int2 at = lower_pair(task);
     const int row = at.x * kTile + row_in;
     float* const to = system.tiles + task * kTileNumbers + row_in * kPitch;
@@ -124,7 +125,7 @@ __device__ void gather(const LocalSystems& systems, Index item, const Index* can
       to[c] = value;
     }
   }
-  for (int p = static_cast<int>(threadIdx.x); p < system.count * kTile; p += kThreads) {
+  for (int p = static_cast<int>(threadIdx.x); p < system.count * kTile; p += kLocalThreads) {
     const Index i = p < n ? candidates[p] : item;
     system.z[p] = p < n ? cosine(systems, min(i, item), max(i, item)) : 0.0F;
   }
@@ -161,14 +162,14 @@ __device__ __forceinline__ void invert_tile(float* tile, int first, Index* singu
 /// Tile column j: L below W, and z_j.
 __device__ __forceinline__ void scale_column(const System& system, int j) {
   const float* const w = system.tile(j, j);
-  for (int i = j + 1 + warp_id(); i < system.count; i += kWarps) {
+  for (int i = j + 1 + warp_id(); i < system.count; i += kLocalWarps) {
     TileProduct product;
     float* const tile = system.tile(i, j);
     product.add(tile, w, lane_id());
     __syncwarp();
     product.each(tile, lane_id(), [](float& to, float sum) { to = sum; });
   }
-  if (warp_id() != kWarps - 1) return;
+  if (warp_id() != kLocalWarps - 1) return;
   float* const z = system.z + j * kTile;
   float sum = 0.0F;
   for (int c = 0; c <= lane_id() && lane_id() < kTile; ++c) sum += w[lane_id() * kPitch + c] * z[c];
@@ -179,7 +180,7 @@ __device__ __forceinline__ void scale_column(const System& system, int j) {
 /// What is left of the system after tile column j.
 __device__ __forceinline__ void eliminate(const System& system, int j) {
   const int below = system.count - 1 - j;
-  for (int task = warp_id(); task < static_cast<int>(tile_count(below)); task += kWarps) {
+  for (int task = warp_id(); task < static_cast<int>(tile_count(below)); task += kLocalWarps) {
     const int2 at = lower_pair(task);
     const int i = j + 1 + at.x;
     const int k = j + 1 + at.y;
@@ -187,7 +188,7 @@ __device__ __forceinline__ void eliminate(const System& system, int j) {
     product.add(system.tile(i, j), system.tile(k, j), lane_id());
     product.each(system.tile(i, k), lane_id(), [](float& to, float sum) { to -= sum; });
   }
-  for (int p = static_cast<int>(threadIdx.x); p < below * kTile; p += kThreads) {
+  for (int p = static_cast<int>(threadIdx.x); p < below * kTile; p += kLocalThreads) {
     const int row = (j + 1) * kTile + p;
     const float* const from = system.tile(row / kTile, j) + row % kTile * kPitch;
     float sum = 0.0F;
@@ -208,7 +209,7 @@ __device__ void solve_transposed(const System& system) {
       if (lane_id() < kTile) z[lane_id()] = sum;
     }
     __syncthreads();
-    for (int p = static_cast<int>(threadIdx.x); p < j * kTile; p += kThreads) {
+    for (int p = static_cast<int>(threadIdx.x); p < j * kTile; p += kLocalThreads) {
       const float* const from = system.tile(j, p / kTile) + p % kTile;
       float sum = 0.0F;
       for (int r = 0; r < kTile; ++r) sum += from[r * kPitch] * z[r];
@@ -238,7 +239,7 @@ __device__ void list_weights(const LocalSystems& systems, Index item, const Inde
   while (size < n) size *= 2;
   const double own = systems.of_row[item] * systems.shrinks[item];
   const double of_column = own > 0.0 ? 1.0 / own : 0.0;
-  for (int p = static_cast<int>(threadIdx.x); p < size; p += kThreads) {
+  for (int p = static_cast<int>(threadIdx.x); p < size; p += kLocalThreads) {
     std::uint64_t key = 0;
     if (p < n) {
       const Index i = candidates[p];
@@ -250,8 +251,8 @@ __device__ void list_weights(const LocalSystems& systems, Index item, const Inde
   }
   if (threadIdx.x == 0) systems.counts[item] = 0;
   __syncthreads();
-  sort_keys<kThreads>(keys, size);
-  for (int p = static_cast<int>(threadIdx.x); p < n && keys[p] != 0; p += kThreads) {
+  sort_keys<kLocalThreads>(keys, size);
+  for (int p = static_cast<int>(threadIdx.x); p < n && keys[p] != 0; p += kLocalThreads) {
     const Candidate one = candidate_of(keys[p]);
     systems.listed[systems.offsets[item] + p] = one.item;
     systems.weights[systems.offsets[item] + p] = one.score;
@@ -260,7 +261,7 @@ __device__ void list_weights(const LocalSystems& systems, Index item, const Inde
 }
 
 /// Shared memory: keys, then the right side, then the tiles where they fit.
-__global__ void __launch_bounds__(kThreads, 1)
+__global__ void __launch_bounds__(kLocalThreads, 1)
     local_kernel(const LocalSystems systems, const LocalRoom room, Index first, Index end,
                  float* spare) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -311,7 +312,7 @@ void solve_local_systems(const LocalSystems& systems, const LocalRoom& room, Ind
   if (first >= end) return;
   allow_shared_memory(local_kernel, room.shared);
   const unsigned blocks = std::min(room.blocks, static_cast<unsigned>(end - first));
-  local_kernel<<<blocks, kThreads, static_cast<std::size_t>(room.shared), stream>>>(
+  local_kernel<<<blocks, kLocalThreads, static_cast<std::size_t>(room.shared), stream>>>(
       systems, room, first, end, spare);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }

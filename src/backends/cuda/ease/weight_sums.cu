@@ -14,9 +14,9 @@
 namespace likewise::cuda {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr Index kRange = 4 * kThreads;  ///< columns of a block
-constexpr int kAhead = 8;               ///< rows of B in flight
+constexpr int kSumThreads = 256;
+constexpr Index kRange = 4 * kSumThreads;  ///< columns of a block
+constexpr int kAhead = 8;                  ///< rows of B in flight
 constexpr int kDenyThreads = 256;
 
 /// Four columns of a thread.
@@ -37,8 +37,8 @@ struct Sums {
 
 /// Entries of the history that the block has at hand.
 struct Portion {
-  Index items[kThreads];
-  float values[kThreads];
+  Index items[kSumThreads];
+  float values[kSumThreads];
 };
 
 /// Adds `count` entries.
@@ -69,7 +69,7 @@ __device__ __forceinline__ void add_portion(const Portion& portion, int count, c
 }
 
 /// History order[blockIdx.x], columns from blockIdx.y * kRange on.
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kSumThreads)
     sum_kernel(const WeightSums sums, float* scores, int* infinite) {
   __shared__ Portion portion;
   const Index row = sums.order[blockIdx.x];
@@ -80,14 +80,14 @@ __global__ void __launch_bounds__(kThreads)
   const Offset begin = sums.offsets[row] - sums.offsets[0];
   const Offset end = sums.offsets[row + 1] - sums.offsets[0];
   Sums own;
-  for (Offset first = begin; first < end; first += kThreads) {
+  for (Offset first = begin; first < end; first += kSumThreads) {
     const Offset at = first + threadIdx.x;
     if (at < end) {
       portion.items[threadIdx.x] = sums.entry_items[at];
       portion.values[threadIdx.x] = sums.values[at];
     }
     __syncthreads();
-    const int count = static_cast<int>(min(Offset{kThreads}, end - first));
+    const int count = static_cast<int>(min(Offset{kSumThreads}, end - first));
     if (inside) add_portion(portion, count, from, sums.pitch, own);
     __syncthreads();
   }
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(kDenyThreads) deny_kernel(const WeightSums sum
 }
 
 /// A block for each history: the scores come by, and those above the worst of a full list are kept.
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kSumThreads)
     list_kernel(const WeightSums sums, const float* scores, const int* infinite,
                 const TopKLists lists, int capacity) {
   extern __shared__ std::uint64_t keys[];
@@ -146,12 +146,12 @@ __global__ void __launch_bounds__(kThreads)
     if (__syncthreads_or(most > best.threshold) == 0) continue;
 #pragma unroll
     for (const std::uint64_t key : offered) {
-      offer_keys<kThreads>(best, keys, capacity, lists.k, key);
+      offer_keys<kSumThreads>(best, keys, capacity, lists.k, key);
     }
   }
-  prune_keys<kThreads>(best, keys, lists.k);
+  prune_keys<kSumThreads>(best, keys, lists.k);
   const int found = best.count;
-  for (int at = static_cast<int>(threadIdx.x); at < lists.k; at += kThreads) {
+  for (int at = static_cast<int>(threadIdx.x); at < lists.k; at += kSumThreads) {
     const Candidate one = at < found ? candidate_of(keys[at]) : Candidate{0.0F, 0};
     items_of[at] = one.item;
     scores_of[at] = one.score;
@@ -167,7 +167,7 @@ void sum_weights(const WeightSums& sums, float* scores, int* infinite, cudaStrea
   if (sums.rows == 0 || sums.pitch == 0) return;
   const dim3 grid(static_cast<unsigned>(sums.rows),
                   static_cast<unsigned>((sums.pitch + kRange - 1) / kRange));
-  sum_kernel<<<grid, kThreads, 0, stream>>>(sums, scores, infinite);
+  sum_kernel<<<grid, kSumThreads, 0, stream>>>(sums, scores, infinite);
   LIKEWISE_CUDA_CHECK_LAUNCH();
   if (sums.excluded_offsets == nullptr) return;
   deny_kernel<<<grid.x, kDenyThreads, 0, stream>>>(sums, scores);
@@ -177,11 +177,11 @@ void sum_weights(const WeightSums& sums, float* scores, int* infinite, cudaStrea
 void list_scores(const WeightSums& sums, const float* scores, const int* infinite,
                  const TopKLists& lists, cudaStream_t stream) {
   if (sums.rows == 0) return;
-  int capacity = 4 * kThreads;  // a power of two: what is sorted is one too
-  while (capacity < lists.k + 2 * kThreads) capacity *= 2;
+  int capacity = 4 * kSumThreads;  // a power of two: what is sorted is one too
+  while (capacity < lists.k + 2 * kSumThreads) capacity *= 2;
   const int shared = capacity * static_cast<int>(sizeof(std::uint64_t));
   allow_shared_memory(list_kernel, shared);
-  list_kernel<<<static_cast<unsigned>(sums.rows), kThreads, static_cast<std::size_t>(shared),
+  list_kernel<<<static_cast<unsigned>(sums.rows), kSumThreads, static_cast<std::size_t>(shared),
                 stream>>>(sums, scores, infinite, lists, capacity);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }

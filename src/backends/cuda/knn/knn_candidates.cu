@@ -14,7 +14,7 @@ constexpr int kChooseThreads = 128;
 constexpr int kClasses = 2048;  // of cosines, 2^-10 wide
 constexpr int kOwnClasses = kClasses / kChooseThreads;
 constexpr int kPlaces = kClasses + kChooseThreads;  // of their counts; the last one is for the rest
-constexpr int kAhead = 4;                           // loads of a thread in flight
+constexpr int kChooseAhead = 4;                     // loads of a thread in flight
 constexpr int kColumns = 32;                        // of one stage
 constexpr int kStages = 4;
 constexpr int kSortThreads = 64;
@@ -38,16 +38,16 @@ __device__ __forceinline__ void for_each_cosine(const CandidateTask& task, Index
   const auto* const cosines =
       reinterpret_cast<const float4*>(task.cosines + Offset{query} * task.cosine_pitch);
   const Index units = task.cosine_pitch / 4;
-  for (Index begin = 0; begin < units; begin += kAhead * kChooseThreads) {
-    float4 some[kAhead];
+  for (Index begin = 0; begin < units; begin += kChooseAhead * kChooseThreads) {
+    float4 some[kChooseAhead];
 #pragma unroll
-    for (int u = 0; u < kAhead; ++u) {
+    for (int u = 0; u < kChooseAhead; ++u) {
       const Index unit = begin + u * kChooseThreads + static_cast<Index>(threadIdx.x);
       some[u] = unit < units ? cosines[unit]
                              : float4{CUDART_NAN_F, CUDART_NAN_F, CUDART_NAN_F, CUDART_NAN_F};
     }
 #pragma unroll
-    for (int u = 0; u < kAhead; ++u) {
+    for (int u = 0; u < kChooseAhead; ++u) {
       const Index y = 4 * (begin + u * kChooseThreads + static_cast<Index>(threadIdx.x));
       visit(y, some[u].x);
       visit(y + 1, some[u].y);

@@ -14,11 +14,11 @@ namespace {
 
 constexpr int kTile = DenseRows::kStep;  // rows and columns of a block's product
 constexpr int kDepth = 64;               // of one stage
-constexpr int kStages = 3;
+constexpr int kProductStages = 3;
 constexpr int kProductThreads = 128;
 constexpr int kTileBytes = kTile * kDepth * 2;
-constexpr int kProductShared = kStages * 2 * kTileBytes;
-constexpr int kBlocksAtATime = 2;  // of a multiprocessor
+constexpr int kProductShared = kProductStages * 2 * kTileBytes;
+constexpr int kProductBlocks = 2;  // of a multiprocessor
 constexpr int kLeastSteps = 8;     // of depth kDepth, that are worth a block
 
 [[nodiscard]] constexpr Index padded(Index count) {
@@ -74,7 +74,7 @@ __device__ __forceinline__ void load_unit(std::uint32_t (&x)[4], std::uint32_t t
 /// registers: 32 products for 8 loads of operands. Where all rows are asked for at once, only the
 /// tiles on one side of the diagonal are computed, and written to both. Where tiles are few,
 /// gridDim.z blocks share the depth of one, and add to zeros what they have.
-__global__ void __launch_bounds__(kProductThreads, kBlocksAtATime)
+__global__ void __launch_bounds__(kProductThreads, kProductBlocks)
     product_kernel(const __half* table, Index pitch, const float* inverse, Index first,
                    Index out_pitch, bool mirrored, float* out) {
   extern __shared__ __align__(128) unsigned char memory[];
@@ -92,19 +92,19 @@ __global__ void __launch_bounds__(kProductThreads, kBlocksAtATime)
   const int steps = all_steps * (part + 1) / parts;
   const auto fetch = [&](int step) {
     if (step < steps) {
-      const std::uint32_t stage = shared + step % kStages * 2 * kTileBytes;
+      const std::uint32_t stage = shared + step % kProductStages * 2 * kTileBytes;
       copy_tile(stage, table, pitch, left, step * kDepth);
       copy_tile(stage + kTileBytes, table, pitch, right, step * kDepth);
     }
     commit_copies();
   };
   float c[4][8][4] = {};
-  for (int step = begin; step < begin + kStages - 1; ++step) fetch(step);
+  for (int step = begin; step < begin + kProductStages - 1; ++step) fetch(step);
   for (int step = begin; step < steps; ++step) {
-    wait_for_copies<kStages - 2>();
+    wait_for_copies<kProductStages - 2>();
     __syncthreads();
-    fetch(step + kStages - 1);
-    const std::uint32_t rows_at = shared + step % kStages * 2 * kTileBytes;
+    fetch(step + kProductStages - 1);
+    const std::uint32_t rows_at = shared + step % kProductStages * 2 * kTileBytes;
     const std::uint32_t columns_at = rows_at + kTileBytes;
 #pragma unroll
     for (int k = 0; k < kDepth / 16; ++k) {
@@ -186,7 +186,7 @@ void find_cosines(const DenseRows& table, Index first, Index count, float* cosin
   const Index down = count / kTile;
   const Index tiles = mirrored ? across * (across + 1) / 2 : across * down;
   // Enough blocks for the GPU, each of at least kLeastSteps.
-  const int parts = std::clamp(kBlocksAtATime * multiprocessor_count() / tiles, 1,
+  const int parts = std::clamp(kProductBlocks * multiprocessor_count() / tiles, 1,
                                std::max(1, table.cols / kDepth / kLeastSteps));
   if (parts > 1) fill_zero(cosines, Offset{count} * table.rows, stream);
   LIKEWISE_CUDA_CHECK(cudaFuncSetAttribute(

@@ -21,7 +21,7 @@ namespace {
 constexpr int kPanelThreads = 512;
 constexpr int kPitch = 20;  // of a tile in shared memory: operands without bank conflicts
 constexpr int kWarps = 8;   // of the kernels that spread tiles over the GPU
-constexpr int kThreads = kWarps * 32;
+constexpr int kCholeskyThreads = kWarps * 32;
 
 /// Lower tiles of a panel in shared memory.
 struct Tiles {
@@ -201,7 +201,7 @@ __device__ __forceinline__ int2 own_tile(int first_row) {
 }
 
 /// panel = L below the diagonal block: A W^T.
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kCholeskyThreads)
     scale_panel(const double* matrix, int padded, int first, int size, double* panel) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int2 tile = own_tile((first + size) / kTile);
@@ -215,7 +215,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// The column of the right side below the diagonal block: -L W.
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kCholeskyThreads)
     start_panel(double* matrix, int padded, int first, int size, const double* panel) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int2 tile = own_tile((first + size) / kTile);
@@ -228,7 +228,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// The rest of the matrix: A -= L L^T to the right of the panel, R += (-L W) R to its left.
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kCholeskyThreads)
     eliminate_panel(double* matrix, int padded, int first, int size, const double* panel) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int2 tile = own_tile((first + size) / kTile);
@@ -245,10 +245,10 @@ __global__ void __launch_bounds__(kThreads)
   product.add_to(matrix + row * padded + column, padded, column > first ? -1.0 : 1.0, lane);
 }
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kCholeskyThreads)
     fill_matrix(const double* __restrict__ gram, int width, int padded, double weight,
                 double lambda, double* __restrict__ matrix) {
-  const int at = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
+  const int at = static_cast<int>(blockIdx.x * kCholeskyThreads + threadIdx.x);
   if (at >= padded * padded) return;
   const int i = at / padded;
   const int j = at % padded;
@@ -257,7 +257,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// L^-1 in float32, both ways round.
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kCholeskyThreads)
     finish(const double* matrix, int padded, CholeskyResults results) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int2 tile = own_tile(0);
@@ -309,9 +309,9 @@ dim3 tile_grid(int rows, int columns) {
 
 void regularize(const double* gram, int width, int padded, double weight, double lambda,
                 double* matrix, cudaStream_t stream) {
-  const int blocks = (padded * padded + kThreads - 1) / kThreads;
-  fill_matrix<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(gram, width, padded, weight,
-                                                                      lambda, matrix);
+  const int blocks = (padded * padded + kCholeskyThreads - 1) / kCholeskyThreads;
+  fill_matrix<<<static_cast<unsigned>(blocks), kCholeskyThreads, 0, stream>>>(
+      gram, width, padded, weight, lambda, matrix);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 
@@ -322,13 +322,13 @@ void invert_cholesky(double* matrix, int padded, double least, double* panel,
     const int below = padded - first - kPanel;
     if (below <= 0) break;
     const dim3 along = tile_grid(below, kPanel);
-    scale_panel<<<along, kThreads, 0, stream>>>(matrix, padded, first, kPanel, panel);
-    start_panel<<<along, kThreads, 0, stream>>>(matrix, padded, first, kPanel, panel);
-    eliminate_panel<<<tile_grid(below, padded), kThreads, 0, stream>>>(matrix, padded, first,
-                                                                       kPanel, panel);
+    scale_panel<<<along, kCholeskyThreads, 0, stream>>>(matrix, padded, first, kPanel, panel);
+    start_panel<<<along, kCholeskyThreads, 0, stream>>>(matrix, padded, first, kPanel, panel);
+    eliminate_panel<<<tile_grid(below, padded), kCholeskyThreads, 0, stream>>>(
+        matrix, padded, first, kPanel, panel);
     LIKEWISE_CUDA_CHECK_LAUNCH();
   }
-  finish<<<tile_grid(padded, padded), kThreads, 0, stream>>>(matrix, padded, results);
+  finish<<<tile_grid(padded, padded), kCholeskyThreads, 0, stream>>>(matrix, padded, results);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 

@@ -8,18 +8,19 @@
 namespace likewise::cuda {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kOrderThreads = 256;
 
 [[nodiscard]] unsigned blocks_for(Offset threads) {
-  return static_cast<unsigned>(std::clamp<Offset>((threads + kThreads - 1) / kThreads, 1, 1 << 16));
+  return static_cast<unsigned>(
+      std::clamp<Offset>((threads + kOrderThreads - 1) / kOrderThreads, 1, 1 << 16));
 }
 
 /// rows[e] = the row of entry e, places[e] = e; a warp per row.
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kOrderThreads)
     number_entries(MatrixByRow matrix, Index* rows, Offset* places) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const Offset step = Offset{gridDim.x} * (kThreads / 32);
-  for (Offset row = (Offset{blockIdx.x} * kThreads + threadIdx.x) / 32; row < matrix.rows;
+  const Offset step = Offset{gridDim.x} * (kOrderThreads / 32);
+  for (Offset row = (Offset{blockIdx.x} * kOrderThreads + threadIdx.x) / 32; row < matrix.rows;
        row += step) {
     for (Offset e = matrix.offsets[row] + lane; e < matrix.offsets[row + 1]; e += 32) {
       rows[e] = static_cast<Index>(row);
@@ -29,10 +30,10 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// starts[i] = the first of the sorted columns that is not below i.
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kOrderThreads)
     find_starts(const Index* columns, Offset count, Index cols, Offset* starts) {
-  const Offset step = Offset{gridDim.x} * kThreads;
-  for (Offset i = Offset{blockIdx.x} * kThreads + threadIdx.x; i <= cols; i += step) {
+  const Offset step = Offset{gridDim.x} * kOrderThreads;
+  for (Offset i = Offset{blockIdx.x} * kOrderThreads + threadIdx.x; i <= cols; i += step) {
     Offset low = 0;
     Offset high = count;
     while (low < high) {
@@ -62,7 +63,7 @@ ColumnOrder order_by_column(const MatrixByRow& matrix, cudaStream_t stream) {
                     DeviceArray<Offset>(Offset{matrix.cols} + 1)};
   DeviceArray<Offset> places(count);
   DeviceArray<Index> sorted(count);
-  number_entries<<<blocks_for(Offset{matrix.rows} * 32), kThreads, 0, stream>>>(
+  number_entries<<<blocks_for(Offset{matrix.rows} * 32), kOrderThreads, 0, stream>>>(
       matrix, order.rows.data(), places.data());
   LIKEWISE_CUDA_CHECK_LAUNCH();
   std::size_t bytes = 0;
@@ -74,7 +75,7 @@ ColumnOrder order_by_column(const MatrixByRow& matrix, cudaStream_t stream) {
   sort(nullptr);
   DeviceArray<std::byte> scratch(static_cast<Offset>(bytes));
   sort(scratch.data());
-  find_starts<<<blocks_for(Offset{matrix.cols} + 1), kThreads, 0, stream>>>(
+  find_starts<<<blocks_for(Offset{matrix.cols} + 1), kOrderThreads, 0, stream>>>(
       sorted.data(), count, matrix.cols, order.starts.data());
   LIKEWISE_CUDA_CHECK_LAUNCH();
   LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));  // what was for sorting goes

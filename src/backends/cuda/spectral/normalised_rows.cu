@@ -8,18 +8,19 @@
 namespace likewise::cuda {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kEntryThreads = 256;
 
 [[nodiscard]] unsigned blocks_for(Offset threads) {
-  return static_cast<unsigned>(std::clamp<Offset>((threads + kThreads - 1) / kThreads, 1, 1 << 16));
+  return static_cast<unsigned>(
+      std::clamp<Offset>((threads + kEntryThreads - 1) / kEntryThreads, 1, 1 << 16));
 }
 
 /// values[e] = x_e / sqrt(n_u n_i)
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kEntryThreads)
     normalise(const Offset* offsets, const Offset* starts, const Index* users, const Index* columns,
               Offset entries, float* values) {
-  const Offset step = Offset{gridDim.x} * kThreads;
-  for (Offset e = Offset{blockIdx.x} * kThreads + threadIdx.x; e < entries; e += step) {
+  const Offset step = Offset{gridDim.x} * kEntryThreads;
+  for (Offset e = Offset{blockIdx.x} * kEntryThreads + threadIdx.x; e < entries; e += step) {
     const Index user = users[e];
     const Index item = columns[e];
     const auto of_user = static_cast<double>(offsets[user + 1] - offsets[user]);
@@ -29,11 +30,11 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// Entries in another order.
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kEntryThreads)
     take_entries(const Offset* places, const Index* users, const float* values, Offset entries,
                  Index* users_taken, float* values_taken) {
-  const Offset step = Offset{gridDim.x} * kThreads;
-  for (Offset at = Offset{blockIdx.x} * kThreads + threadIdx.x; at < entries; at += step) {
+  const Offset step = Offset{gridDim.x} * kEntryThreads;
+  for (Offset at = Offset{blockIdx.x} * kEntryThreads + threadIdx.x; at < entries; at += step) {
     const Offset e = places[at];
     users_taken[at] = users[e];
     values_taken[at] = values[e];
@@ -55,10 +56,10 @@ NormalisedRows::NormalisedRows(const CsrView& by_user, cudaStream_t stream)
   ColumnOrder order = order_by_column(
       {offsets_.data(), columns_.data(), by_user.rows, by_user.cols, entries}, stream);
   starts_ = std::move(order.starts);
-  normalise<<<blocks_for(entries), kThreads, 0, stream>>>(
+  normalise<<<blocks_for(entries), kEntryThreads, 0, stream>>>(
       offsets_.data(), starts_.data(), order.rows.data(), columns_.data(), entries, values_.data());
   LIKEWISE_CUDA_CHECK_LAUNCH();
-  take_entries<<<blocks_for(entries), kThreads, 0, stream>>>(
+  take_entries<<<blocks_for(entries), kEntryThreads, 0, stream>>>(
       order.entries.data(), order.rows.data(), values_.data(), entries, users_of_items_.data(),
       values_of_items_.data());
   LIKEWISE_CUDA_CHECK_LAUNCH();

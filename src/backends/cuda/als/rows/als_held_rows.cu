@@ -12,7 +12,7 @@ namespace likewise::cuda {
 namespace {
 
 /// Of tables of so many strips, for rows of up to so many interactions.
-struct Kernel {
+struct HeldKernel {
   int strips;
   int interactions;
   void (*launch)(const RowProblem&, const RowTask*, int, bool, cudaStream_t);
@@ -21,8 +21,8 @@ struct Kernel {
 /// `follows`: the launch before this one in the stream is one of these too, and the two may
 /// overlap.
 template <int kStrips, int kWarps, int kTiles>
-void launch(const RowProblem& problem, const RowTask* tasks, int count, bool follows,
-            cudaStream_t stream) {
+void launch_held(const RowProblem& problem, const RowTask* tasks, int count, bool follows,
+                 cudaStream_t stream) {
   using Shape = HeldShape<kStrips, kWarps, kTiles>;
   constexpr int kBytes = Shape::bytes(Shape::kBuffers);
   allow_shared_memory(held_kernel<Shape>, kBytes);
@@ -41,12 +41,12 @@ void launch(const RowProblem& problem, const RowTask* tasks, int count, bool fol
 }
 
 template <int kStrips, int kWarps, int kTiles>
-constexpr Kernel kKernel{kStrips, HeldShape<kStrips, kWarps, kTiles>::kInteractions,
-                         launch<kStrips, kWarps, kTiles>};
+constexpr HeldKernel kKernel{kStrips, HeldShape<kStrips, kWarps, kTiles>::kInteractions,
+                             launch_held<kStrips, kWarps, kTiles>};
 
 /// By strips, and then by interactions. Fewer warps with more tiles each are faster, where their
 /// registers hold them.
-constexpr Kernel kKernels[] = {
+constexpr HeldKernel kKernels[] = {
     kKernel<5, 1, 3>,  kKernel<5, 1, 4>,  kKernel<5, 2, 3>,  kKernel<5, 2, 4>,  kKernel<5, 2, 6>,
     kKernel<5, 4, 4>,  kKernel<6, 1, 3>,  kKernel<6, 1, 4>,  kKernel<6, 2, 3>,  kKernel<6, 2, 4>,
     kKernel<6, 2, 6>,  kKernel<6, 4, 4>,  kKernel<7, 1, 3>,  kKernel<7, 1, 4>,  kKernel<7, 2, 3>,
@@ -68,7 +68,7 @@ bool has_held_rows([[maybe_unused]] int major, [[maybe_unused]] int minor) {
 
 std::vector<int> held_row_sizes(Precision precision, int padded) {
   std::vector<int> sizes;
-  for (const Kernel& one : kKernels) {
+  for (const HeldKernel& one : kKernels) {
     if (precision == Precision::kFp16 && 16 * one.strips == padded) {
       sizes.push_back(one.interactions);
     }

@@ -10,11 +10,11 @@ namespace {
 constexpr int kMostStrips = 16;
 constexpr int kMostWarps = 2;
 
-using Launch = void (*)(const RowProblem&, const RowTask*, int, int, cudaStream_t);
+using ShortLaunch = void (*)(const RowProblem&, const RowTask*, int, int, cudaStream_t);
 
 template <int kStrips, int kWarps>
-void launch(const RowProblem& problem, const RowTask* tasks, int count, int capacity,
-            cudaStream_t stream) {
+void launch_short(const RowProblem& problem, const RowTask* tasks, int count, int capacity,
+                  cudaStream_t stream) {
   const int bytes = RowProducts<kStrips, kWarps>::shared_bytes(capacity);
   allow_shared_memory(product_kernel<kStrips, kWarps>, bytes);
   product_kernel<kStrips, kWarps><<<count, 32 * kWarps, bytes, stream>>>(problem, tasks, capacity);
@@ -22,21 +22,22 @@ void launch(const RowProblem& problem, const RowTask* tasks, int count, int capa
 }
 
 /// One kernel.
-struct Kernel {
-  Launch launch = nullptr;
+struct ShortKernel {
+  ShortLaunch launch = nullptr;
   int (*bytes)(int capacity) = nullptr;
 };
 
 template <int kWarps>
-[[nodiscard]] Kernel find_kernel(int strips) {
-  Kernel found;
+[[nodiscard]] ShortKernel find_kernel(int strips) {
+  ShortKernel found;
   [&]<int... kStrips>(std::integer_sequence<int, kStrips...>) {
     (
         [&] {
           if constexpr (has_row_kernel<HalfFormat, false>(kStrips + 1) ||
                         has_row_kernel<LargeTilesHalfFormat, false>(kStrips + 1)) {
             if (kStrips + 1 == strips) {
-              found = {launch<kStrips + 1, kWarps>, RowProducts<kStrips + 1, kWarps>::shared_bytes};
+              found = {launch_short<kStrips + 1, kWarps>,
+                       RowProducts<kStrips + 1, kWarps>::shared_bytes};
             }
           }
         }(),
@@ -50,7 +51,7 @@ template <int kWarps>
 
 int short_row_bytes(Precision precision, int padded, int interactions) {
   if (precision != Precision::kFp16) return 0;
-  const Kernel kernel = find_kernel<kMostWarps>(padded / 16);
+  const ShortKernel kernel = find_kernel<kMostWarps>(padded / 16);
   return kernel.bytes == nullptr ? 0 : kernel.bytes(interactions);
 }
 
@@ -63,7 +64,7 @@ void solve_short_rows(const RowProblem& problem, const RowTask* tasks, std::span
     const auto longer_than = static_cast<std::size_t>(size > 1 ? kShortRowSizes[size - 2] : 0);
     const int end = longer_than + 1 < counts.size() ? counts[longer_than + 1] : 0;
     if (end <= first) continue;
-    const Kernel kernel =
+    const ShortKernel kernel =
         capacity <= one_warp ? find_kernel<1>(strips) : find_kernel<kMostWarps>(strips);
     kernel.launch(problem, tasks + first, end - first, capacity, stream);
     first = end;

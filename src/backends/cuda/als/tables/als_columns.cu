@@ -8,7 +8,7 @@
 namespace likewise::cuda {
 namespace {
 
-constexpr int kBlock = 256;
+constexpr int kPlaceBlock = 256;
 
 /// Entries of some users, by item: those of this rank's items.
 struct Piece {
@@ -20,8 +20,8 @@ struct Piece {
 
 /// Puts each entry where its item's from this piece begin.
 __global__ void place_entries(Piece piece, Index items, const Offset* places, RowEntry* out) {
-  const Offset step = Offset{gridDim.x} * kBlock;
-  for (Offset i = Offset{blockIdx.x} * kBlock + threadIdx.x; i < piece.count; i += step) {
+  const Offset step = Offset{gridDim.x} * kPlaceBlock;
+  for (Offset i = Offset{blockIdx.x} * kPlaceBlock + threadIdx.x; i < piece.count; i += step) {
     const Offset at = piece.offsets[0] + i;
     Index low = 0;  // the last item that begins at or before `at`
     Index high = items - 1;
@@ -158,9 +158,9 @@ class ColumnExchange {
     const Offset count = piece.back() - piece.front();
     if (count == 0) return;
     const DeviceArray<Offset> places = places_of(static_cast<std::size_t>(rank), totals);
-    const auto blocks =
-        static_cast<unsigned>(std::min<Offset>((count + kBlock - 1) / kBlock, Offset{1} << 20));
-    place_entries<<<blocks, kBlock, 0, stream_>>>(
+    const auto blocks = static_cast<unsigned>(
+        std::min<Offset>((count + kPlaceBlock - 1) / kPlaceBlock, Offset{1} << 20));
+    place_entries<<<blocks, kPlaceBlock, 0, stream_>>>(
         {offsets, entries, count, link_.parts(Side::kUsers).first(rank)}, items_, places.data(),
         out);
     LIKEWISE_CUDA_CHECK_LAUNCH();

@@ -11,10 +11,10 @@
 namespace likewise::cuda {
 namespace {
 
-constexpr int kBlock = 256;
+constexpr int kMatrixBlock = 256;
 
-[[nodiscard]] int blocks_for(Offset threads) {
-  return static_cast<int>(std::min<Offset>((threads + kBlock - 1) / kBlock, 1 << 20));
+[[nodiscard]] int matrix_blocks(Offset threads) {
+  return static_cast<int>(std::min<Offset>((threads + kMatrixBlock - 1) / kMatrixBlock, 1 << 20));
 }
 
 /// What the transpose sorts, of entries [first, end) in rows from `first_row` to `end_row`: every
@@ -23,8 +23,8 @@ __global__ void turn_entries(const Offset* offsets, Index first_row, Index end_r
                              Offset end, const RowEntry* entries, Index* columns,
                              RowEntry* turned) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const Offset step = Offset{gridDim.x} * (kBlock / 32);
-  for (Offset row = first_row + Offset{blockIdx.x} * (kBlock / 32) + threadIdx.x / 32;
+  const Offset step = Offset{gridDim.x} * (kMatrixBlock / 32);
+  for (Offset row = first_row + Offset{blockIdx.x} * (kMatrixBlock / 32) + threadIdx.x / 32;
        row < end_row; row += step) {
     const Offset row_end = min(offsets[row + 1], end);
     for (Offset i = max(offsets[row], first) + lane; i < row_end; i += 32) {
@@ -36,16 +36,16 @@ __global__ void turn_entries(const Offset* offsets, Index first_row, Index end_r
 }
 
 __global__ void count_columns(const RowEntry* entries, Offset count, unsigned long long* counts) {
-  const Offset step = Offset{gridDim.x} * kBlock;
-  for (Offset i = Offset{blockIdx.x} * kBlock + threadIdx.x; i < count; i += step) {
+  const Offset step = Offset{gridDim.x} * kMatrixBlock;
+  for (Offset i = Offset{blockIdx.x} * kMatrixBlock + threadIdx.x; i < count; i += step) {
     atomicAdd(counts + entries[i].column, 1ULL);
   }
 }
 
 /// offsets[c] = the first of the sorted columns that is not below c.
 __global__ void find_offsets(const Index* columns, Offset count, Index cols, Offset* offsets) {
-  const Offset step = Offset{gridDim.x} * kBlock;
-  for (Offset c = Offset{blockIdx.x} * kBlock + threadIdx.x; c <= cols; c += step) {
+  const Offset step = Offset{gridDim.x} * kMatrixBlock;
+  for (Offset c = Offset{blockIdx.x} * kMatrixBlock + threadIdx.x; c <= cols; c += step) {
     Offset low = 0;
     Offset high = count;
     while (low < high) {
@@ -63,23 +63,23 @@ __global__ void find_offsets(const Index* columns, Offset count, Index cols, Off
 /// Sorted entries behind those of their columns that are there already.
 __global__ void append_columns(const Index* columns, const RowEntry* sorted, Offset count,
                                const Offset* starts, const Offset* next, RowEntry* entries) {
-  const Offset step = Offset{gridDim.x} * kBlock;
-  for (Offset i = Offset{blockIdx.x} * kBlock + threadIdx.x; i < count; i += step) {
+  const Offset step = Offset{gridDim.x} * kMatrixBlock;
+  for (Offset i = Offset{blockIdx.x} * kMatrixBlock + threadIdx.x; i < count; i += step) {
     const Index c = columns[i];
     entries[next[c] + i - starts[c]] = sorted[i];
   }
 }
 
 __global__ void advance_columns(Index cols, const Offset* starts, Offset* next) {
-  const Offset step = Offset{gridDim.x} * kBlock;
-  for (Offset c = Offset{blockIdx.x} * kBlock + threadIdx.x; c < cols; c += step) {
+  const Offset step = Offset{gridDim.x} * kMatrixBlock;
+  for (Offset c = Offset{blockIdx.x} * kMatrixBlock + threadIdx.x; c < cols; c += step) {
     next[c] += starts[c + 1] - starts[c];
   }
 }
 
 __global__ void weigh(RowEntry* entries, Offset count, CellRule<double> rule) {
-  const Offset step = Offset{gridDim.x} * kBlock;
-  for (Offset i = Offset{blockIdx.x} * kBlock + threadIdx.x; i < count; i += step) {
+  const Offset step = Offset{gridDim.x} * kMatrixBlock;
+  for (Offset i = Offset{blockIdx.x} * kMatrixBlock + threadIdx.x; i < count; i += step) {
     const double r = entries[i].value;
     double size = observed_weight(rule, fabs(r));
     // A like stays one, however small its weight.
@@ -93,8 +93,9 @@ __global__ void weigh(RowEntry* entries, Offset count, CellRule<double> rule) {
 __global__ void raise_largest_kernel(const RowTask* tasks, int count, const RowEntry* entries,
                                      float* largest) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const Offset step = Offset{gridDim.x} * (kBlock / 32);
-  for (Offset t = Offset{blockIdx.x} * (kBlock / 32) + threadIdx.x / 32; t < count; t += step) {
+  const Offset step = Offset{gridDim.x} * (kMatrixBlock / 32);
+  for (Offset t = Offset{blockIdx.x} * (kMatrixBlock / 32) + threadIdx.x / 32; t < count;
+       t += step) {
     const RowTask task = tasks[t];
     float most = 0.0F;
     for (Offset i = task.begin + lane; i < task.begin + task.count; i += 32) {
@@ -108,8 +109,8 @@ __global__ void raise_largest_kernel(const RowTask* tasks, int count, const RowE
 }
 
 __global__ void round_largest_kernel(float* largest, Index rows) {
-  const Offset step = Offset{gridDim.x} * kBlock;
-  for (Offset r = Offset{blockIdx.x} * kBlock + threadIdx.x; r < rows; r += step) {
+  const Offset step = Offset{gridDim.x} * kMatrixBlock;
+  for (Offset r = Offset{blockIdx.x} * kMatrixBlock + threadIdx.x; r < rows; r += step) {
     const float most = largest[r];
     int exponent = 0;
     const float fraction = frexpf(most, &exponent);
@@ -165,7 +166,7 @@ void find_column_offsets(const DeviceRows& matrix, DeviceArray<Offset>& offsets,
   DeviceArray<Offset> counts(offsets.size());
   fill_zero(counts.data(), counts.size(), stream);
   if (matrix.nnz > 0) {
-    count_columns<<<blocks_for(matrix.nnz), kBlock, 0, stream>>>(
+    count_columns<<<matrix_blocks(matrix.nnz), kMatrixBlock, 0, stream>>>(
         matrix.entries.data(), matrix.nnz, reinterpret_cast<unsigned long long*>(counts.data()));
     LIKEWISE_CUDA_CHECK_LAUNCH();
   }
@@ -206,17 +207,17 @@ DeviceRows transpose_rows(const DeviceRows& matrix, std::span<const Offset> offs
     };
     const Index first_row = row_of(first);
     const Index end_row = row_of(end - 1) + 1;
-    turn_entries<<<blocks_for(Offset{end_row - first_row} * 32), kBlock, 0, stream>>>(
+    turn_entries<<<matrix_blocks(Offset{end_row - first_row} * 32), kMatrixBlock, 0, stream>>>(
         matrix.offsets.data(), first_row, end_row, first, end, matrix.entries.data(),
         sort.columns(), sort.entries());
     sort.run(count);
-    find_offsets<<<blocks_for(Offset{matrix.cols} + 1), kBlock, 0, stream>>>(
+    find_offsets<<<matrix_blocks(Offset{matrix.cols} + 1), kMatrixBlock, 0, stream>>>(
         sort.sorted_columns(), count, matrix.cols, starts.data());
-    append_columns<<<blocks_for(count), kBlock, 0, stream>>>(
+    append_columns<<<matrix_blocks(count), kMatrixBlock, 0, stream>>>(
         sort.sorted_columns(), sort.sorted_entries(), count, starts.data(), next.data(),
         by_column.entries.data());
-    advance_columns<<<blocks_for(matrix.cols), kBlock, 0, stream>>>(matrix.cols, starts.data(),
-                                                                    next.data());
+    advance_columns<<<matrix_blocks(matrix.cols), kMatrixBlock, 0, stream>>>(
+        matrix.cols, starts.data(), next.data());
     LIKEWISE_CUDA_CHECK_LAUNCH();
   }
   LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));
@@ -225,21 +226,21 @@ DeviceRows transpose_rows(const DeviceRows& matrix, std::span<const Offset> offs
 
 void weigh_entries(RowEntry* entries, Offset count, const AlsParams& params, cudaStream_t stream) {
   if (params.feedback == Feedback::kExplicit || count == 0) return;
-  weigh<<<blocks_for(count), kBlock, 0, stream>>>(entries, count, cell_rule(params));
+  weigh<<<matrix_blocks(count), kMatrixBlock, 0, stream>>>(entries, count, cell_rule(params));
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 
 void raise_largest(const RowTask* tasks, int count, const RowEntry* entries, float* largest,
                    cudaStream_t stream) {
   if (count == 0) return;
-  raise_largest_kernel<<<blocks_for(Offset{count} * 32), kBlock, 0, stream>>>(tasks, count, entries,
-                                                                              largest);
+  raise_largest_kernel<<<matrix_blocks(Offset{count} * 32), kMatrixBlock, 0, stream>>>(
+      tasks, count, entries, largest);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 
 void round_largest(float* largest, Index rows, cudaStream_t stream) {
   if (rows == 0) return;
-  round_largest_kernel<<<blocks_for(rows), kBlock, 0, stream>>>(largest, rows);
+  round_largest_kernel<<<matrix_blocks(rows), kMatrixBlock, 0, stream>>>(largest, rows);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 
