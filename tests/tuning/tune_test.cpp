@@ -462,25 +462,26 @@ TEST(Tune, OwnValidationDataJoinTheTrainingOfTheWinner) {
 class TuneStopped : public testing::TestWithParam<int> {};
 
 TEST_P(TuneStopped, KeepsWhatItHasAndGoesOnToTheSameWinner) {
+  const TuneOptions options = few(10, {"bpr", "item-knn"});
   const test::TemporaryFolder folder;
-  const TuneResult whole = search(data(), few(10));
+  const TuneResult whole = search(data(), options);
   std::atomic<bool> stop = false;
   int steps = 0;
   TuneRun run;
   run.journal = folder / "journal";
   run.control.cancel = &stop;
   run.on_trial = [&](const TuneProgress&) { stop = ++steps >= GetParam(); };
-  const TuneResult part = search(data(), few(10), run);
+  const TuneResult part = search(data(), options, run);
   EXPECT_EQ(part.stop_reason, "stopped");
   EXPECT_FALSE(part.model);
   EXPECT_NE(part.best(), nullptr);
   TuneRun later;
   later.journal = run.journal;
   EXPECT_THAT(
-      test::error_of(ErrorKind::kInvalidArgument, [&] { (void)search(data(), few(10), later); }),
+      test::error_of(ErrorKind::kInvalidArgument, [&] { (void)search(data(), options, later); }),
       HasSubstr("not over; resume it"));
   later.resume = true;
-  const TuneResult resumed = search(data(), few(10), later);
+  const TuneResult resumed = search(data(), options, later);
   EXPECT_EQ(summary(resumed), summary(whole));
   ASSERT_TRUE(resumed.model);
 }
@@ -489,17 +490,18 @@ INSTANTIATE_TEST_SUITE_P(Tune, TuneStopped, testing::Values(1, 4, 9),
                          [](const auto& trials) { return fmt::format("after_{}", trials.param); });
 
 TEST(Tune, ACutJournalAtAnyByteGoesOnToTheSameWinner) {
+  const TuneOptions options = few(6, {"bpr", "item-knn"});
   const test::TemporaryFolder folder;
   const std::string path = folder / "journal";
   TuneRun run;
   run.journal = path;
-  const TuneResult whole = search(data(), few(6), run);
+  const TuneResult whole = search(data(), options, run);
   const std::string journal = text_of(path);
   run.resume = true;
   for (std::size_t bytes = 0; bytes < journal.size(); bytes += journal.size() / 8 + 1) {
     SCOPED_TRACE(bytes);
     std::ofstream(path, std::ios::binary) << journal.substr(0, bytes);
-    EXPECT_EQ(summary(search(data(), few(6), run)), summary(whole));
+    EXPECT_EQ(summary(search(data(), options, run)), summary(whole));
     EXPECT_EQ(std::ranges::count(text_of(path), '\n'), std::ranges::count(journal, '\n'));
   }
 }
