@@ -45,7 +45,8 @@ else:
                   "similar": "model.similar_items(items)", "predict": "model.predict(users, items)",
                   "explain": "model.explain(user, item)", "evaluate": "model.evaluate(test)",
                   "update": "model.update(interactions)", "report": "model.report()", "load": "likewise.load_model(path)",
-                  "train_test_split": "likewise.split(interactions)"}
+                  "train_test_split": "likewise.split(interactions)", "Dataset": "likewise.Interactions(data)",
+                  "AlternatingLeastSquares": "likewise.Als(), or likewise.als.AlternatingLeastSquares()"}
 
     __getattr__ = loader("likewise", _MODULES, __all__, _ELSEWHERE)
 

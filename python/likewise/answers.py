@@ -51,6 +51,9 @@ class Lists(Framed):
         """The answers to one query, by its place: (id, score) pairs; Lists for a slice or an array of places."""
         if isinstance(query, (slice, list, np.ndarray)):
             return self._part(query)
+        if isinstance(query, str):
+            raise TypeError(f"{query!r}: lists are taken by their place, lists[0], or by who asked, lists.of(id); "
+                            "to_pandas() and columns() have columns")
         count = self.counts[query]
         ids = self._ids.take(self.indices[query, :count])
         return list(zip(ids.tolist(), self.scores[query, :count].tolist()))

@@ -7,6 +7,7 @@ import datetime
 import decimal
 import math
 import numbers
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Callable
 
@@ -64,10 +65,15 @@ class Source:
         places = _core.known_columns([name.encode(errors="replace").decode() for name in free])
         chosen = {which: free[place] if place >= 0 and self._is_open(which) else given[which]
                   for which, place in zip(ROLES, places)}
+        if not known:
+            raise ValueError(f"{of} has no columns: a user and an item are needed in each row")
         for which in ROLES[:2]:
             if chosen[which] is None:
-                raise ValueError(f"{of} has no column that is known to hold {which}s: say {which}=NAME, one of "
-                                 f"{names(known)}")
+                others = [name for name in known if name not in chosen.values()]
+                raise ValueError(f"{of} has no column that is known to hold {which}s" +
+                                 (f": say {which}=NAME, one of {names(others)}" if others else ", and no other"))
+        if chosen["user"] == chosen["item"]:
+            raise ValueError(f"column {chosen['user']!r} is named for users and for items")
         if chosen["value"] is not None or self.value != "auto":
             return chosen
         place = _core.event_column([name.encode(errors="replace").decode() for name in known])
@@ -106,6 +112,9 @@ def source_of(data: Any, source: Source, options: dict[str, Any], threads: int,
     """Interactions of what is in memory."""
     if type(data).__name__ == "LazyFrame" and hasattr(data, "collect"):
         data = data.collect()
+    if not isinstance(data, np.ndarray) and len(getattr(data, "shape", ())) == 1:
+        raise TypeError(f"a frame is needed, not one column of {getattr(data, 'dtype', type(data).__name__)}; or a tuple "
+                        "(users, items, values, times)")
     if _is_sparse(data):
         return _from_sparse(data, source, options, threads, listener)
     if isinstance(data, tuple):
@@ -123,9 +132,35 @@ def source_of(data: Any, source: Source, options: dict[str, Any], threads: int,
         raise TypeError(f"likewise.Interactions cannot be made of {type(data).__name__}: give a path, a SciPy "
                         "sparse matrix, a pandas, polars or Arrow frame, a dict of arrays or a tuple "
                         "(users, items, values, times)")
-    users, items, values, times, unit = columns
-    return call(_core.Interactions.from_columns, users, items, values, times, unit, options, threads,
-                listener)
+    *arrays, texts = columns
+    try:
+        return call(_core.Interactions.from_columns, *arrays, options, threads, listener)
+    except ValueError as error:
+        raise _with_text(error, texts) from None
+
+
+#: How the extension names a cell that it could not read.
+_UNREAD = re.compile(r"position (\d+): the (value|time) ")
+
+
+def _with_text(error: ValueError, texts: dict[str, Any]) -> ValueError:
+    """The error by the text that is no number or time, where it is of one."""
+    found = _UNREAD.search(str(error))
+    column = texts.get(found[2]) if found else None
+    if found is None or column is None:
+        return error
+    place = int(found[1])
+    cell = column.keys[column.codes[place]] if isinstance(column, Encoded) else column[place]
+    cell = cell.as_py() if hasattr(cell, "as_py") else cell
+    if not isinstance(cell, str):
+        return error
+    if found[2] == "time":
+        what = "is none that is known; say how it is written, as time_format=\"%d.%m.%Y\""
+    elif re.fullmatch(r"[-+]?\d+,\d+", cell.strip()):
+        what = "is not a number; with a decimal comma read it with decimal=\",\""
+    else:
+        what = "is not a number; give numbers"
+    return ValueError(f"row {place}: the {found[2]} {shown(str(cell))} {what}, or skip bad rows with on_bad_row=\"skip\"")
 
 
 def pairs_of(frame: Any) -> tuple[list[Any], list[Any]]:
@@ -161,7 +196,7 @@ def id_column(array: Any, side: str) -> _core.IdColumn:
     if kind == "f" and array.size and np.isnan(array).any():
         row = int(np.argmax(np.isnan(array)))
         raise ValueError(f"{side}: row {row} has no id (NaN), and that makes the column one of "
-                         f"{array.dtype}; drop such rows and give whole numbers or text")
+                         f"{array.dtype}; drop such rows, or have them as bad rows with astype(\"Int64\")")
     if kind == "f":
         raise TypeError(f"{side}: ids are whole numbers or text, not {array.dtype}: make them whole numbers with "
                         "astype(\"int64\"), or text with astype(\"int64\").astype(str)")
@@ -346,11 +381,13 @@ def is_numeric(array: Any) -> bool:
     return isinstance(first, (numbers.Real, decimal.Decimal, np.bool_))
 
 
-Columns = tuple[_core.IdColumn, _core.IdColumn, Any, Any, "str | None"]
+#: Users, items, values, times, their unit, and those that are text by "value" and "time".
+Columns = tuple[_core.IdColumn, _core.IdColumn, Any, Any, "str | None", dict[str, Any]]
 
 
 def _columns(users: Any, items: Any, values: Any, times: Any, source: Source) -> Columns:
     unit = source.time_unit
+    texts = {name: array for name, array in (("value", values), ("time", times)) if array is not None and _is_text(array)}
     for name, array in (("users", users), ("items", items), ("values", values), ("times", times)):
         if array is not None and (array.ndim != 1 or len(array) != len(users)):
             raise ValueError(f"{name} have the shape {array.shape}; it must be ({len(users)},), one "
@@ -362,7 +399,7 @@ def _columns(users: Any, items: Any, values: Any, times: Any, source: Source) ->
     elif unit is not None:
         raise ValueError(f"time_unit={unit!r} would do nothing: there are no times")
     return (id_column(users, "users"), id_column(items, "items"),
-            None if values is None else value_column(values), times, unit)
+            None if values is None else value_column(values), times, unit, texts)
 
 
 def _array(data: Any, name: str) -> Any:
@@ -441,11 +478,15 @@ class Streamed:
 
     def __init__(self, column: Any):
         import pyarrow
+        self.column = column
         self.table = _core.ArrowTable(pyarrow.table({"": column}).__arrow_c_stream__())
         self.shape = (len(column),)
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    def __getitem__(self, row: int) -> Any:
+        return self.column[row]
 
 
 def _unpacked(series: Any) -> Any:
@@ -482,8 +523,10 @@ def _of_arrow(frame: Any, source: Source) -> Columns:
     if source.time_unit is not None and (times is None or unit is not None):
         raise ValueError(f"time_unit={source.time_unit!r} would do nothing: "
                          + ("there are no times" if times is None else f"the times are in {unit}"))
+    texts = {which: frame[known[at[which]]] for which in ("value", "time")
+             if which in at and table.is_text(at[which]) and hasattr(frame, "__getitem__")}
     return (table.ids(at["user"], "users"), table.ids(at["item"], "items"), values, times,
-            source.time_unit if unit is None else unit)
+            source.time_unit if unit is None else unit, texts)
 
 
 def _is_sparse(data: Any) -> bool:

@@ -48,10 +48,15 @@ class Estimator(_Answering):
     device: str | Sequence[int]
     threads: int
 
-    def __init__(self, **params: Any):
+    def __init__(self, *values: Any, **params: Any):
+        if values:
+            known = self._signature()
+            name = next((one for one in ("factors", "neighbours") if one in known), next(iter(known)))
+            raise TypeError(f"{type(self).__name__} takes parameters by their names, as {type(self).__name__}({name}={shown(values[0])})")
         known = {name: default.default for name, default in self._signature().items()}
         if params.pop("algorithm", self.algorithm) != self.algorithm:
-            raise TypeError(f"{type(self).__name__} trains {self.algorithm}; these parameters are of another algorithm")
+            raise TypeError(f"{type(self).__name__} trains {self.algorithm}; these parameters are of another algorithm, "
+                            "which its own class trains")
         for name in params:
             if name not in known:
                 raise TypeError(no_parameter(type(self).__name__, name, list(known)))

@@ -46,6 +46,10 @@ def spelled(one: Any, as_text: bool) -> Any:
     return one
 
 
+#: What to do about ids of another type.
+_HINTS = {bool: ": of a mask, give the ids that it takes, frame.column[mask]", float: ": make them whole with astype(\"int64\")",
+          str: ", next to whole numbers: give all as numbers, or all as text"}
+
 #: A whole number as it is written canonically, and ids are read as one.
 _WHOLE = re.compile("0|-?[1-9][0-9]{0,18}", re.ASCII)
 
@@ -169,9 +173,10 @@ class Ids:
         if array.size == 0:
             return np.empty(0, dtype=np.int64)
         if array.dtype.kind not in "iu":
-            wrong = next((one for one in np.ravel(array).tolist() if not isinstance(one, int)), ids[0])
+            wrong = next((one for one in ids if isinstance(one, bool) or not isinstance(one, numbers.Integral)), ids[0])
+            wrong = wrong.item() if hasattr(wrong, "item") else wrong
             raise TypeError(f"ids of {self.what}s are whole numbers (int), not {shown(wrong)} of "
-                            f"type {type(wrong).__name__}")
+                            f"type {type(wrong).__name__}{_HINTS.get(type(wrong), '')}")
         if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
             raise KeyError(f"there is no {self.what} {array.max()} in the model")
         return np.ascontiguousarray(array.reshape(-1), dtype=np.int64)

@@ -201,6 +201,9 @@ class Interactions(Framed):
         if isinstance(rows, (int, np.integer)) and not isinstance(rows, bool):
             return self._row(int(rows))
         if not isinstance(rows, slice):
+            if hasattr(rows, "to_numpy"):
+                raise TypeError(f"a {type(rows).__name__} is in the order of its frame, and rows here are in that of users and "
+                                "items: choose rows of the frame before, or of this by to_pandas()")
             rows = np.asarray(rows)
             if rows.ndim != 1 or rows.dtype.kind not in "iub" and rows.size:
                 raise TypeError(f"rows are whole numbers, a slice or a mask, not {shown(rows)}")

@@ -52,6 +52,9 @@ class Evaluation(dict[str, float]):
     unknown_items: int
     per_user: dict[str, npt.NDArray[Any]]
 
+    def __missing__(self, name: str) -> float:
+        raise KeyError(f"no {name!r} was measured; there are {', '.join(self)}")
+
     def _repr_html_(self) -> str:
         counts = {name.replace("_", " "): f"{count:,}" for name, count in vars(self).items()
                   if isinstance(count, int) and count}
@@ -293,10 +296,11 @@ class Answers:
         found = call(self._answers().similar_new, tuple(rows), count_of(n))
         return self._lists("user", np.arange(len(histories)), "similar_user", found, self.users, False, skipped)
 
-    def predict(self, users: Any, items: Any, *,
-                clip: bool | None = None) -> npt.NDArray[np.float32]:
+    def predict(self, users: Any, items: Any, *, clip: bool | None = None,
+                unknown: Literal["mean", "raise"] = "mean") -> npt.NDArray[np.float32]:
         """float32, (pairs,): the score of each pair of users[p] and items[p]. Ids that the model
-        does not know fall back on means and on the other side's bias. Predicted ratings stay within
+        does not know fall back on means and on the other side's bias, with a warning where none of a
+        side is known; with unknown="raise" they are a KeyError. Predicted ratings stay within
         the scale of the training values, from the smallest to the largest, unless the model was
         trained with clip=False; clip=False gives them as they come, clip=True within the scale."""
         for ids in (users, items):
@@ -307,7 +311,15 @@ class Answers:
         if pairs[0].shape != pairs[1].shape or pairs[0].ndim != 1:
             raise ValueError(f"predict needs pairs: users have the shape {pairs[0].shape}, items "
                              f"{pairs[1].shape}")
-        return self._answers(clip).predict(self.users.find(pairs[0]), self.items.find(pairs[1]))
+        if unknown not in ("mean", "raise"):
+            raise ValueError(f"unknown must be \"mean\" or \"raise\", not {shown(unknown)}")
+        found = [ids.require(given) if unknown == "raise" else ids.find(given)
+                 for ids, given in zip((self.users, self.items), pairs)]
+        for ids, given, indices in zip((self.users, self.items), pairs, found):
+            if len(indices) and indices.max() < 0:
+                logger.warning("none of these %ss is in the model, as %s: the scores are of what is left, means and biases",
+                               ids.what, shown(given[0].item() if hasattr(given[0], "item") else given[0]))
+        return self._answers(clip).predict(*found)
 
     def predict_new(self, histories: Sequence[History], items: Any, *, clip: bool | None = None,
                     unknown: Unknown = "raise") -> npt.NDArray[np.float32]:
@@ -430,7 +442,8 @@ class Answers:
     def set_titles(self, titles: Mapping[Any, str]) -> None:
         """What items are called, by their ids; kept in the model file, and in the lists' frames."""
         if not isinstance(titles, Mapping):
-            raise TypeError(f"titles must be a dict of titles by item id, not {shown(titles)}")
+            hint = ": give its .to_dict()" if hasattr(titles, "to_dict") and getattr(titles, "ndim", 0) == 1 else ""
+            raise TypeError(f"titles must be a dict of titles by item id, not of type {type(titles).__name__}{hint}")
         for item, title in titles.items():
             if not isinstance(title, str):
                 raise TypeError(f"the title of item {shown(item)} must be text (str), not {shown(title)}")

@@ -43,8 +43,8 @@ struct PredictorFactory {
 
 void Predictor::refuse(const char* what) const {
   throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("{} needs a model with factors; this one ({}) has none: train with {}",
-                          what, model_.algorithm(), mention("algorithm", "als")));
+              fmt::format("a model of {} has no {}: train with another algorithm, as {}",
+                          model_.algorithm(), what, mention("algorithm", "als")));
 }
 
 PredictionTimes Predictor::predict_missing(const TakeMissing& take,
@@ -61,7 +61,7 @@ PredictionTimes Predictor::predict_missing(const TakeMissing& take,
 
 TopKResult Predictor::similar(Side, std::span<const Index>, Index, SimilarityMetric,
                               const RunControl&) const {
-  refuse("similar");
+  refuse("similar rows");
 }
 
 TopKResult Predictor::similar_new(std::span<const AskedUser>, Index) const {
@@ -69,9 +69,11 @@ TopKResult Predictor::similar_new(std::span<const AskedUser>, Index) const {
               fmt::format("neighbours of new users need user-knn, not {}", model_.algorithm()));
 }
 
-Explanation Predictor::explain(const AskedUser&, Index) const { refuse("an explanation"); }
+Explanation Predictor::explain(const AskedUser&, Index) const { refuse("explanations"); }
 
-FoldedIn Predictor::fold_in(Side, std::span<const FoldInRow>) const { refuse("fold-in"); }
+FoldedIn Predictor::fold_in(Side, std::span<const FoldInRow>) const {
+  refuse("factors to fold new rows into");
+}
 
 AskedUser trained_user(const Model& model, Index number) {
   if (model.history.rows == 0) return {number, {}, {}};

@@ -483,7 +483,7 @@ def test_well_known_names_are_those_of_files(triples, tmp_path):
              Interactions(frame[names[:2]]))
     frame = pd.DataFrame({"userId": users, "who": users + 1, "movieId": items})
     assert Interactions(frame, user="who", value=None).users[0] == users.min() + 1
-    with pytest.raises(ValueError, match="hold items: say item=NAME, one of 'userId', 'thing'"):
+    with pytest.raises(ValueError, match="hold items: say item=NAME, one of 'thing'"):
         Interactions({"userId": users, "thing": items})
 
 
@@ -603,7 +603,7 @@ def test_times_as_text_and_what_they_decide():
         assert len(Interactions(data, since=since)) == 2 and len(Interactions(data, until=since)) == 2
     dates = data | {"time": ["01/21/2026", "01/01/2026", "01/11/2026", "01/21/2026"]}
     assert np.array_equal(Interactions(dates, time_format="%m/%d/%Y").times, Interactions(data).times)
-    with pytest.raises(ValueError, match="time is missing or out of range"):
+    with pytest.raises(ValueError, match="row 0: the time '01/21/2026' is none that is known; say how it is written, as time_format="):
         Interactions(dates)
     train, test = likewise.split(data, "time", at="2026-01-15")
     assert (len(train), len(test)) == (1, 2)
@@ -630,3 +630,35 @@ def test_several_files_and_files_of_columns(tmp_path):
         assert np.array_equal(Interactions(tmp_path / name).to_csr().toarray(), Interactions(frame).to_csr().toarray())
     with pytest.raises(ValueError, match="one by one"):
         Interactions([tmp_path / "rows.parquet", tmp_path / "1.csv"])
+
+
+@pytest.mark.parametrize("frame", [dict, pd.DataFrame, pl.DataFrame, lambda data: pd.DataFrame(data).astype("category"),
+                                   lambda data: pa.table(data)], ids=["dict", "pandas", "polars", "categories", "arrow"])
+def test_a_text_that_is_no_number_is_shown(frame):
+    ids = {"user": ["a", "b", "c"], "item": ["x", "y", "z"]}
+    with pytest.raises(ValueError, match="row 1: the value '2,5' is not a number; with a decimal comma read it with decimal=\",\""):
+        Interactions(frame(ids | {"value": ["4", "2,5", "3"]}))
+    with pytest.raises(ValueError, match="row 2: the value '3 stars' is not a number; give numbers, or skip bad rows"):
+        Interactions(frame(ids | {"value": ["4", "2", "3 stars"]}))
+
+
+def test_columns_that_are_not_there_are_told():
+    with pytest.raises(ValueError, match="the frame has no columns: a user and an item are needed in each row"):
+        Interactions(pd.DataFrame())
+    with pytest.raises(ValueError, match="no column that is known to hold items, and no other$"):
+        Interactions(pd.DataFrame({"user": [1, 2]}))
+    with pytest.raises(ValueError, match="column 'who' is named for users and for items"):
+        Interactions(pd.DataFrame({"who": [1, 2], "what": [1, 2]}), user="who", item="who")
+    with pytest.raises(TypeError, match="a frame is needed, not one column of int64; or a tuple"):
+        Interactions(pd.Series([1, 2]))
+    missing = pd.DataFrame({"user": [1, None, 3], "item": [1, 2, 3]})
+    with pytest.raises(ValueError, match="row 1 has no id .*as bad rows with astype\\(\"Int64\"\\)"):
+        Interactions(missing, on_bad_row="skip")
+    assert len(Interactions(missing.astype({"user": "Int64"}), on_bad_row="skip")) == 2
+
+
+def test_rows_are_not_chosen_by_a_column_of_a_frame():
+    data = Interactions({"user": [1, 2], "item": [1, 2]})
+    with pytest.raises(TypeError, match="a Series is in the order of its frame"):
+        data[pd.Series([True, False])]
+    assert len(data[np.array([True, False])]) == 1

@@ -800,3 +800,25 @@ def test_the_estimator_of_a_search(ratings):
     best = search.best_estimator
     assert type(best) is likewise.ItemKnn and best.model_ is search.model
     assert best.get_params() == likewise.ItemKnn(**search.best["params"]).get_params()
+
+
+def test_predictions_of_what_is_not_known_are_told(model, caplog):
+    known = model.users.take(np.arange(1, dtype=np.int32)).tolist()
+    model.predict(known, ["nothing"])
+    assert "none of these items is in the model, as 'nothing'" in caplog.text
+    with pytest.raises(KeyError, match="there is no item 'nothing' in the model"):
+        model.predict(known, ["nothing"], unknown="raise")
+    with pytest.raises(ValueError, match='unknown must be "mean" or "raise", not \'skip\''):
+        model.predict(known, known, unknown="skip")
+
+
+def test_results_say_how_they_are_asked(model):
+    lists = model.recommend(model.users[0], n=2)
+    with pytest.raises(TypeError, match="lists.of"):
+        lists["item"]
+    with pytest.raises(TypeError, match=r"Als takes parameters by their names, as Als\(factors=50\)"):
+        Als(50)
+    with pytest.raises(TypeError, match="of type Series: give its .to_dict"):
+        model.set_titles(pd.Series({1: "a"}))
+    with pytest.raises(KeyError, match="no 'ndcg' was measured; there are ndcg@10"):
+        likewise.Evaluation({"ndcg@10": 1.0})["ndcg"]

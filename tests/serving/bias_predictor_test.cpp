@@ -194,8 +194,9 @@ TEST(BiasPredictor, WhatHasNoAnswerSaysWhatToUse) {
     const auto why = [](const std::function<void()>& ask) {
       return test::error_of(ErrorKind::kInvalidArgument, ask);
     };
-    EXPECT_THAT(why([&] { (void)r.similar(Side::kItems, first, 2, SimilarityMetric::kCosine); }),
-                HasSubstr("bias) has none: train with algorithm als"));
+    EXPECT_THAT(
+        why([&] { (void)r.similar(Side::kItems, first, 2, SimilarityMetric::kCosine); }),
+        HasSubstr("bias has no similar rows: train with another algorithm, as algorithm als"));
     EXPECT_THAT(why([&] { (void)r.explain(row, 2); }), HasSubstr("algorithm als"));
     EXPECT_THAT(why([&] { (void)r.fold_in(Side::kUsers, {&row, 1}); }), HasSubstr("algorithm als"));
     EXPECT_THAT(why([&] { (void)r.similar_new({&row, 1}, 2); }), HasSubstr("user-knn"));

@@ -29,6 +29,21 @@ constexpr std::array kSynonyms = std::to_array<Synonym>({
     {"rank", "factors"},
     {"num-factors", "factors"},
     {"epochs", "iterations"},
+    {"n-epochs", "iterations"},
+    {"n-iter", "iterations"},
+    {"reg-all", "regularization"},
+    {"lambda-reg", "regularization"},
+    {"verbose", "progress"},
+    {"use-gpu", "device"},
+    {"user-col", "user"},
+    {"item-col", "item"},
+    {"rating-col", "value"},
+    {"bad-rows", "on-bad-row"},
+    {"cv", "folds"},
+    {"k", "neighbours"},
+    {"metric", "similarity"},
+    {"sim-options", "similarity"},
+    {"partial-fit", "update"},
     {"max-iter", "iterations"},
     {"lambda", "regularization"},
     {"lr", "learning-rate"},
@@ -73,7 +88,9 @@ std::size_t distance(const std::string& word, const std::string& name) {
   const bool known = std::ranges::any_of(
       kSynonyms, [&](const Synonym& one) { return one.elsewhere == word && one.here == name; });
   if (known) return 0;
-  return word.size() > 2 && name.starts_with(word) ? 1 : edit_distance(word, name);
+  const bool begins =
+      (word.size() > 2 && name.starts_with(word)) || (name.size() > 2 && word.starts_with(name));
+  return begins ? 1 : edit_distance(word, name);
 }
 
 /// The candidate with the fewest edits from `word`, or "" when none is near enough to be a slip of

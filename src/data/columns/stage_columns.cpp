@@ -347,7 +347,8 @@ class ColumnStager {
       const Offset code =
           std::visit([&](auto codes) { return static_cast<Offset>(codes[at]); }, encoded->codes);
       const Offset keys = count_keys(*encoded);
-      if (code < 0 || code >= keys) {
+      if (code < 0) return fmt::format("the {} is missing", side);
+      if (code >= keys) {
         return fmt::format("the {} is missing: its code {} is not in [0, {})", side, code, keys);
       }
     }

@@ -415,10 +415,9 @@ TEST(MakeInteractions, BadRowsAreNamed) {
               HasSubstr("position 2: the item 4294967296 is not in [0, 3)"));
   const std::vector<std::int64_t> codes{2, 0, -1};
   const EncodedColumn encoded{codes, std::span<const std::string_view>(texts)};
-  EXPECT_EQ(
-      bad(encoded, kIds),
-      "interactions in memory: position 2: the user is missing: its code -1 is not in [0, 3); "
-      "correct the row, or skip bad rows with on_bad_row skip");
+  EXPECT_EQ(bad(encoded, kIds),
+            "interactions in memory: position 2: the user is missing; "
+            "correct the row, or skip bad rows with on_bad_row skip");
   EXPECT_THAT(bad(kIds, EncodedColumn{large, std::span(kThree)}),
               HasSubstr("position 2: the item is missing: its code 4294967296 is not in [0, 3)"));
   const std::vector<std::int32_t> to_a_hole{0, 2, 1};
