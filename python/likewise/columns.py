@@ -132,9 +132,10 @@ def source_of(data: Any, source: Source, options: dict[str, Any], threads: int,
         raise TypeError(f"likewise.Interactions cannot be made of {type(data).__name__}: give a path, a SciPy "
                         "sparse matrix, a pandas, polars or Arrow frame, a dict of arrays or a tuple "
                         "(users, items, values, times)")
-    *arrays, texts = columns
+    users, items, values, times, unit, texts = columns
     try:
-        return call(_core.Interactions.from_columns, *arrays, options, threads, listener)
+        return call(_core.Interactions.from_columns, users, items, values, times, unit, options, threads,
+                    listener)
     except ValueError as error:
         raise _with_text(error, texts) from None
 
@@ -523,8 +524,8 @@ def _of_arrow(frame: Any, source: Source) -> Columns:
     if source.time_unit is not None and (times is None or unit is not None):
         raise ValueError(f"time_unit={source.time_unit!r} would do nothing: "
                          + ("there are no times" if times is None else f"the times are in {unit}"))
-    texts = {which: frame[known[at[which]]] for which in ("value", "time")
-             if which in at and table.is_text(at[which]) and hasattr(frame, "__getitem__")}
+    texts: dict[str, Any] = {which: frame[known[place]] for which, place in at.items()
+                             if table.is_text(place) and hasattr(frame, "__getitem__")}
     return (table.ids(at["user"], "users"), table.ids(at["item"], "items"), values, times,
             source.time_unit if unit is None else unit, texts)
 

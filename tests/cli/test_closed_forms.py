@@ -39,12 +39,15 @@ def write(path, x):
 
 
 def scores(program, model, users, items):
-    """All scores as they are listed, users x items."""
+    """All scores as they are listed, users x items. A list whose scores would all be 0 is empty."""
     told = rows(program("recommend", model, "--all", "-n", len(items), "--include-seen").stdout)
     found = np.full((len(users), len(items)), np.nan)
     for row in told:
         found[np.searchsorted(users, int(row["user"])), np.searchsorted(items, int(row["item"]))] = float(row["score"])
-    assert len(told) == found.size
+    found[np.isnan(found).all(axis=1)] = 0
+    assert not np.isnan(found).any()
+    listed = np.searchsorted(users, sorted({int(row["user"]) for row in told}))
+    assert (np.abs(found[listed]).max(axis=1) > 0).all()
     return found
 
 
