@@ -4,7 +4,8 @@
     scripts/experiment published [--only TEXT]
 
 RMSE and MAE are means over five random folds, of all ratings of a set. The published columns are those of the benchmarks in
-Surprise's README (version 1.1.4, its defaults, folds of its own): the algorithm there that is most like ours.
+Surprise's README (version 1.1.4, its defaults, folds of its own): the algorithm there that is most like ours. They were
+noted earlier and not looked up again.
 """
 from .study import FILES, Failed, Study, parser, require_data, row, table
 
