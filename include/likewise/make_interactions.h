@@ -76,6 +76,9 @@ struct TimeColumn {
   std::optional<TimeForm> unit{};
 };
 
+/// The text of a row of a column that has it; empty where it is missing or a number.
+[[nodiscard]] std::string_view text_at(const IdColumn& column, Offset row);
+
 /// Values of a column of words or of numbers as text, by `word_values` of the options, as in files;
 /// NaN, a bad row, where one is missing or means nothing. Throws kInvalidArgument for a column of
 /// words that the options do not explain, and lists them. `name` is the column's, for messages.

@@ -132,28 +132,27 @@ def source_of(data: Any, source: Source, options: dict[str, Any], threads: int,
         raise TypeError(f"likewise.Interactions cannot be made of {type(data).__name__}: give a path, a SciPy "
                         "sparse matrix, a pandas, polars or Arrow frame, a dict of arrays or a tuple "
                         "(users, items, values, times)")
-    users, items, values, times, unit, texts = columns
+    users, items, values, times, unit, written = columns
     try:
         return call(_core.Interactions.from_columns, users, items, values, times, unit, options, threads,
                     listener)
     except ValueError as error:
-        raise _with_text(error, texts) from None
+        raise _with_text(error, {"value": values, "time": written}) from None
 
 
 #: How the extension names a cell that it could not read.
 _UNREAD = re.compile(r"position (\d+): the (value|time) ")
 
 
-def _with_text(error: ValueError, texts: dict[str, Any]) -> ValueError:
-    """The error by the text that is no number or time, where it is of one."""
+def _with_text(error: ValueError, columns: dict[str, Any]) -> ValueError:
+    """The error by the text that is no number or time, where one of these columns has it."""
     found = _UNREAD.search(str(error))
-    column = texts.get(found[2]) if found else None
-    if found is None or column is None:
+    column = columns[found[2]] if found else None
+    if found is None or not isinstance(column, _core.IdColumn):
         return error
     place = int(found[1])
-    cell = column.keys[column.codes[place]] if isinstance(column, Encoded) else column[place]
-    cell = cell.as_py() if hasattr(cell, "as_py") else cell
-    if not isinstance(cell, str):
+    cell = column.text(place)
+    if not cell:
         return error
     if found[2] == "time":
         what = "is none that is known; say how it is written, as time_format=\"%d.%m.%Y\""
@@ -161,7 +160,7 @@ def _with_text(error: ValueError, texts: dict[str, Any]) -> ValueError:
         what = "is not a number; with a decimal comma read it with decimal=\",\""
     else:
         what = "is not a number; give numbers"
-    return ValueError(f"row {place}: the {found[2]} {shown(str(cell))} {what}, or skip bad rows with on_bad_row=\"skip\"")
+    return ValueError(f"row {place}: the {found[2]} {shown(cell)} {what}, or skip bad rows with on_bad_row=\"skip\"")
 
 
 def pairs_of(frame: Any) -> tuple[list[Any], list[Any]]:
@@ -243,12 +242,15 @@ def number_column(array: Any) -> Any:
     return values
 
 
-def time_column(array: Any, unit: str | None, time_format: str = "") -> tuple[npt.NDArray[np.int64], str | None]:
-    """Numbers and their unit, NO_TIME where one is missing. Datetimes say their unit, texts are read as in files."""
+def time_column(array: Any, unit: str | None,
+                time_format: str = "") -> tuple[npt.NDArray[np.int64], str | None, _core.IdColumn | None]:
+    """Numbers and their unit, NO_TIME where one is missing, and the texts of times that are text. Datetimes say their
+    unit, texts are read as in files."""
     if _is_text(array):
         if unit is not None:
             raise ValueError(f"time_unit={unit!r} would do nothing: the times are text")
-        return _core.times_of_texts(id_column(array, "times"), time_format)  # type: ignore[no-any-return,unused-ignore]
+        written = id_column(array, "times")
+        return (*_core.times_of_texts(written, time_format), written)
     if time_format:
         raise ValueError("time_format would do nothing: the times are not text")
     if isinstance(array, Encoded):
@@ -261,7 +263,7 @@ def time_column(array: Any, unit: str | None, time_format: str = "") -> tuple[np
         raise ValueError(f"time_unit={unit!r} would do nothing: the times are datetimes")
     if is_masked(array):
         times = np.where(np.ma.getmaskarray(array), NO_TIME, times)
-    return times, unit if own is None else own
+    return times, unit if own is None else own, None
 
 
 #: Units of datetimes that hold all years that a time may have, and the unit that the others become.
@@ -382,25 +384,25 @@ def is_numeric(array: Any) -> bool:
     return isinstance(first, (numbers.Real, decimal.Decimal, np.bool_))
 
 
-#: Users, items, values, times, their unit, and those that are text by "value" and "time".
-Columns = tuple[_core.IdColumn, _core.IdColumn, Any, Any, "str | None", dict[str, Any]]
+#: Users, items, values, times, their unit, and the texts of times that are text.
+Columns = tuple[_core.IdColumn, _core.IdColumn, Any, Any, "str | None", "_core.IdColumn | None"]
 
 
 def _columns(users: Any, items: Any, values: Any, times: Any, source: Source) -> Columns:
     unit = source.time_unit
-    texts = {name: array for name, array in (("value", values), ("time", times)) if array is not None and _is_text(array)}
+    written = None
     for name, array in (("users", users), ("items", items), ("values", values), ("times", times)):
         if array is not None and (array.ndim != 1 or len(array) != len(users)):
             raise ValueError(f"{name} have the shape {array.shape}; it must be ({len(users)},), one "
                              "for each row")
     if times is not None:
-        times, unit = time_column(times, unit, source.time_format)
+        times, unit, written = time_column(times, unit, source.time_format)
     elif source.time_format:
         raise ValueError("time_format would do nothing: there are no times")
     elif unit is not None:
         raise ValueError(f"time_unit={unit!r} would do nothing: there are no times")
     return (id_column(users, "users"), id_column(items, "items"),
-            None if values is None else value_column(values), times, unit, texts)
+            None if values is None else value_column(values), times, unit, written)
 
 
 def _array(data: Any, name: str) -> Any:
@@ -479,15 +481,11 @@ class Streamed:
 
     def __init__(self, column: Any):
         import pyarrow
-        self.column = column
         self.table = _core.ArrowTable(pyarrow.table({"": column}).__arrow_c_stream__())
         self.shape = (len(column),)
 
     def __len__(self) -> int:
         return self.shape[0]
-
-    def __getitem__(self, row: int) -> Any:
-        return self.column[row]
 
 
 def _unpacked(series: Any) -> Any:
@@ -512,11 +510,12 @@ def _of_arrow(frame: Any, source: Source) -> Columns:
         raise ValueError(f"the frame has columns of one name: {names(known)}")
     chosen = source.picked(known, dict(table.columns).__getitem__, "the frame")
     at = {which: known.index(name) for which, name in chosen.items() if name is not None}
-    values = None
+    values = written = None
     if "value" in at:
         values = table.ids(at["value"], "values") if table.is_text(at["value"]) else table.values(at["value"])
     if "time" in at and table.is_text(at["time"]):
-        times, unit = _core.times_of_texts(table.ids(at["time"], "times"), source.time_format)
+        written = table.ids(at["time"], "times")
+        times, unit = _core.times_of_texts(written, source.time_format)
     elif source.time_format:
         raise ValueError("time_format would do nothing: there are no times that are text")
     else:
@@ -524,10 +523,8 @@ def _of_arrow(frame: Any, source: Source) -> Columns:
     if source.time_unit is not None and (times is None or unit is not None):
         raise ValueError(f"time_unit={source.time_unit!r} would do nothing: "
                          + ("there are no times" if times is None else f"the times are in {unit}"))
-    texts: dict[str, Any] = {which: frame[known[place]] for which, place in at.items()
-                             if table.is_text(place) and hasattr(frame, "__getitem__")}
     return (table.ids(at["user"], "users"), table.ids(at["item"], "items"), values, times,
-            source.time_unit if unit is None else unit, texts)
+            source.time_unit if unit is None else unit, written)
 
 
 def _is_sparse(data: Any) -> bool:

@@ -30,7 +30,7 @@ Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
 @by_names
 class Interactions(Framed):
-    """Users, items, a value for each pair that has one, and maybe times; ids of any kind.
+    """Users, items, a value for each pair that has one, and maybe times; ids are whole numbers or text.
 
     `data` is one of
 

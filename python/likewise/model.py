@@ -313,9 +313,9 @@ class Answers:
                              f"{pairs[1].shape}")
         if unknown not in ("mean", "raise"):
             raise ValueError(f"unknown must be \"mean\" or \"raise\", not {shown(unknown)}")
-        found = [ids.require(given) if unknown == "raise" else ids.find(given)
-                 for ids, given in zip((self.users, self.items), pairs)]
-        for ids, given, indices in zip((self.users, self.items), pairs, found):
+        found = []
+        for ids, given in zip((self.users, self.items), pairs):
+            found.append(indices := ids.require(given) if unknown == "raise" else ids.find(given))
             if len(indices) and indices.max() < 0:
                 logger.warning("none of these %ss is in the model, as %s: the scores are of what is left, means and biases",
                                ids.what, shown(given[0].item() if hasattr(given[0], "item") else given[0]))

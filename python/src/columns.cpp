@@ -233,7 +233,15 @@ ValueSpan value_span(nb::handle array) {
 }
 
 void bind_columns(nb::module_& module) {
-  nb::class_<Ids>(module, "IdColumn", "A column of ids.");
+  nb::class_<Ids>(module, "IdColumn", "A column of ids.")
+      .def(
+          "text",
+          [](const Ids& self, Offset row) {
+            const std::string_view text = text_at(self.column, row);
+            return nb::steal<nb::str>(PyUnicode_DecodeUTF8(
+                text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
+          },
+          "row"_a);
   module.def("ids_of_integers", &ids_of_integers, "ids"_a.noconvert());
   module.def("ids_of_numbers", &ids_of_numbers, "numbers"_a, "count"_a);
   module.def("ids_of_text", &ids_of_text, "offsets"_a, "bytes"_a.noconvert());

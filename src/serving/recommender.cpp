@@ -15,6 +15,7 @@
 #include "core/require.h"
 #include "likewise/error.h"
 #include "retrieval/batches.h"
+#include "retrieval/metric.h"
 #include "retrieval/table_search.h"
 #include "serving/fold_in.h"
 #include "serving/predictor.h"
@@ -204,8 +205,7 @@ TopKResult Recommender::similar(Side side, std::span<const Index> rows, Index n,
   const bool of_users = side == Side::kUsers;
   check_rows(rows, 0, of_users ? state_->users() : state_->items(), of_users ? "user" : "item");
   TopKResult found = state_->predictor->similar(side, rows, n, metric, control);
-  const bool distances =
-      metric == SimilarityMetric::kEuclidean || metric == SimilarityMetric::kHellinger;
+  const bool distances = metric_of(metric).score == ScoreKind::kSquaredDistance;
   return distances ? std::move(found) : without_unfounded(std::move(found));
 }
 

@@ -642,6 +642,11 @@ def test_a_text_that_is_no_number_is_shown(frame):
         Interactions(frame(ids | {"value": ["4", "2", "3 stars"]}))
 
 
+def test_a_text_that_is_no_utf8_is_shown_too():
+    with pytest.raises(ValueError, match="row 1: the time '1\\\\udcff' is none that is known"):
+        Interactions({"user": ["a", "b"], "item": ["x", "y"], "time": ["2026-01-21", "1\udcff"]})
+
+
 def test_columns_that_are_not_there_are_told():
     with pytest.raises(ValueError, match="the frame has no columns: a user and an item are needed in each row"):
         Interactions(pd.DataFrame())
@@ -662,3 +667,10 @@ def test_rows_are_not_chosen_by_a_column_of_a_frame():
     with pytest.raises(TypeError, match="a Series is in the order of its frame"):
         data[pd.Series([True, False])]
     assert len(data[np.array([True, False])]) == 1
+
+
+def test_interactions_and_lists_of_text_are_taken_again():
+    data = Interactions({"user": ["a", "a", "b"], "item": ["x", "y", "y"], "value": [1.0, 2.0, 3.0]})
+    assert Interactions(data).to_csr().toarray().tolist() == data.to_csr().toarray().tolist()
+    lists = likewise.Popular().fit(data).recommend(n=2, include_seen=True)
+    assert Interactions(lists, value="score").to_csr().shape == (2, 2)

@@ -86,6 +86,12 @@ def test_what_was_impossible_is_said(folds):
     assert not BaselineOnly(verbose=False).fit(train).predict("nobody", "nothing").details["was_impossible"]
 
 
+def test_who_is_not_known_is_no_warning(folds, caplog):
+    for algorithm in (SVD(n_epochs=1), BaselineOnly(verbose=False)):
+        assert 1 <= algorithm.fit(folds[0]).predict("nobody", "nothing").est <= 5
+    assert not caplog.records
+
+
 def test_an_algorithm_of_ones_own(folds, data):
     class Mine(AlgoBase):
         def fit(self, trainset):

@@ -166,12 +166,16 @@ class _Trained(AlgoBase):
         users = model.user_factors[model.users.find(np.arange(self.trainset.n_users))]
         return users, model.item_factors[model.items.find(np.arange(self.trainset.n_items))]
 
+    def _scores(self, users: Table, items: Table) -> npt.NDArray[np.float32]:
+        """Of pairs of inner ids, of which any may be unknown: that is no surprise here."""
+        return self.model_._answers(False).predict(self.model_.users.find(users), self.model_.items.find(items))
+
     def estimate(self, u: Any, i: Any) -> Any:
         pair = [np.array([one if isinstance(one, (int, np.integer)) else -1]) for one in (u, i)]
         (told,) = self._refusals(*pair)
         if isinstance(told, str):
             raise PredictionImpossible(told)
-        return float(self.model_.predict(*pair, clip=False)[0]), told
+        return float(self._scores(*pair)[0]), told
 
     def test(self, testset: Any, verbose: bool = False) -> list[Prediction]:
         kind = type(self)
@@ -179,7 +183,7 @@ class _Trained(AlgoBase):
             return super().test(testset, verbose)
         users = np.array([self.trainset._users.get(uid, -1) for uid, _, _ in testset])
         items = np.array([self.trainset._items.get(iid, -1) for _, iid, _ in testset])
-        scores = self.model_.predict(users, items, clip=False).tolist()
+        scores = self._scores(users, items).tolist()
         default = self.default_prediction()
         return [self._predicted(uid, iid, r_ui, (default, {"was_impossible": True, "reason": told}) if isinstance(told, str)
                                 else (score, {**told, "was_impossible": False}), True, verbose)

@@ -152,23 +152,22 @@ std::string_view encoded_text(const EncodedColumn& column, Offset row) {
 template <class Visit>
 void for_each_text(const IdColumn& column, const Visit& visit) {
   const Offset rows = count_rows(column, "text");
-  const auto* views = std::get_if<std::span<const std::string_view>>(&column);
-  const auto* text = std::get_if<TextColumn>(&column);
-  const auto* encoded = std::get_if<EncodedColumn>(&column);
-  for (Offset row = 0; row < rows; ++row) {
-    if (views != nullptr) {
-      visit(row, (*views)[static_cast<std::size_t>(row)]);
-    } else if (text != nullptr) {
-      visit(row, text_of(*text, row));
-    } else if (encoded != nullptr) {
-      visit(row, encoded_text(*encoded, row));
-    } else {
-      refuse("a column of text is needed");
-    }
-  }
+  const bool numbers = std::holds_alternative<std::span<const std::int64_t>>(column) ||
+                       std::holds_alternative<IndexColumn>(column);
+  if (numbers && rows > 0) refuse("a column of text is needed");
+  for (Offset row = 0; row < rows; ++row) visit(row, text_at(column, row));
 }
 
 }  // namespace
+
+std::string_view text_at(const IdColumn& column, Offset row) {
+  if (const auto* views = std::get_if<std::span<const std::string_view>>(&column)) {
+    return (*views)[static_cast<std::size_t>(row)];
+  }
+  if (const auto* text = std::get_if<TextColumn>(&column)) return text_of(*text, row);
+  const auto* encoded = std::get_if<EncodedColumn>(&column);
+  return encoded == nullptr ? std::string_view() : encoded_text(*encoded, row);
+}
 
 std::vector<float> values_of_words(const IdColumn& words, const ReadOptions& options,
                                    std::string_view name) {
