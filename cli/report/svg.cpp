@@ -19,6 +19,7 @@ constexpr double kLeft = 54;
 constexpr double kRight = 14;
 constexpr double kTop = 30;
 constexpr double kBottom = 42;
+constexpr double kHalfLetter = 3.5;  ///< half of the width of a digit, rounded up
 
 constexpr double kLargest = 1e300;  ///< beyond it a range, or its step, may be no number
 
@@ -121,8 +122,11 @@ std::string grid(const Axis& x, const Axis& y) {
                        x.from, x.to, y.at(tick), y.at(tick));
     out += svg_text(x.from - 6, y.at(tick) + 4, "end", tick_text(tick));
   }
-  for (const double tick : x.ticks)
-    out += svg_text(x.at(tick), y.from + 16, "middle", tick_text(tick));
+  for (const double tick : x.ticks) {
+    const std::string text = tick_text(tick);
+    const double widest = kWidth - kHalfLetter * static_cast<double>(text.size());
+    out += svg_text(std::min(x.at(tick), widest), y.from + 16, "middle", text);
+  }
   return out;
 }
 

@@ -20,6 +20,8 @@ def write_data(folder):
     """Ratings of films with titles of all lengths, one without a place to break."""
     rows = [f"user{u},film{i},{1 + (u * i + u // 3) % 5}" for u in range(60) for i in range(1 + u % 4, 40, 2)]
     (folder / "rated.csv").write_text("user,item,rating\n" + "\n".join(rows) + "\n")
+    hit = [f"passer{u},film1,4" for u in range(11_000)]  # the last tick of its chart is the widest: 100 k
+    (folder / "hit.csv").write_text("user,item,rating\n" + "\n".join(rows + hit) + "\n")
     long = " and ".join(["The Unabridged Adventures of a Projectionist"] * 6)
     titles = [f'film{i},"{long}, <Part> & {i}"' if i % 3 == 0 else f"film{i},Film {i}" for i in range(41)]
     titles[7] = "film7,Supercalifragilisticexpialidocious" + "andsoon" * 40
@@ -35,7 +37,7 @@ def write_pages(folder):
     run(folder, *train, "-o", "m", "--factors", 8, "--seed", 3, "--report", "train.html")
     explicit = ["--feedback", "explicit", "--titles", "titles.csv"]
     run(folder, "train", "rated.csv", "-o", "r", *explicit, "--report", "ratings.html")
-    run(folder, "info", "rated.csv", "--report", "data.html")
+    run(folder, "info", "hit.csv", "--report", "data.html")
     run(folder, "train", "rated.csv", "-o", "n", "--algorithm", "item-knn", "--report", "neighbours.html")
     run(folder, "tune", "parts/train.csv", "-o", "t", "--budget", 24, "--report", "tune.html")
     run(folder, "tune", "rated.csv", "-o", "u", "--algorithm", "als,user-knn", "--budget", 18, *explicit,
