@@ -222,7 +222,8 @@ using Trials = std::vector<const TuneTrial*>;
   return folded_section(
       title,
       fmt::format("What trials reached, {}, against one parameter at a time.", result.metric.key),
-      fmt::format("<div class='smalls'>\n{}</div>\n", charts), ranked.front() == result.best());
+      fmt::format("<div class='smalls'>\n{}</div>\n", charts),
+      std::ranges::find(ranked, result.best()) != ranked.end());
 }
 
 /// The algorithm of the best trial first.

@@ -91,6 +91,16 @@ std::string best_so_far(const TuneResult& result) {
 }
 
 std::string SearchReport::winner_text() const {
+  const TuneTrial& best = *result.best();
+  const TuneTrial& first = *result.ranked().front();
+  if (&best == &first) return model_text();
+  return fmt::format(
+      "Trial {} is better than the defaults, trial {}, by less than 0.5 %: the defaults are kept. "
+      "{}",
+      first.number, best.number, model_text());
+}
+
+std::string SearchReport::model_text() const {
   if (!result.on_everything || !result.shortened.empty()) {
     return fmt::format("As {}. The best, trained on {} to its end:", result.shortened,
                        validation.empty() ? "all interactions" : source);

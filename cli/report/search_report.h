@@ -21,8 +21,12 @@ struct SearchReport {
   [[nodiscard]] std::string as_text() const;
   [[nodiscard]] nlohmann::ordered_json as_json() const;
   [[nodiscard]] std::string as_page() const;
-  /// What the winner was trained on, and what `command` leaves out of that.
+  /// Why a better trial did not win, what the winner was trained on, and what `command` leaves out
+  /// of that.
   [[nodiscard]] std::string winner_text() const;
+
+ private:
+  [[nodiscard]] std::string model_text() const;
 };
 
 /// "ndcg@10 0.3121 by als".

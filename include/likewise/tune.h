@@ -113,6 +113,9 @@ struct TuneResult {
   std::vector<TuneTrial> trials;  ///< in the order of their numbers
   /// Of each algorithm: its defaults for the data, those of its first trial.
   std::vector<TrainingParams> usual;
+  /// The trial of what `train` would take: the defaults of auto's choice, or of the only algorithm
+  /// that is searched. 0: none, as where auto chooses an algorithm that is not searched.
+  int choice = 0;
   /// Validation parts that final values are means over; 0: there was no final round, as with a
   /// validation part that was given, or with one trial.
   int final_parts = 0;
@@ -129,7 +132,7 @@ struct TuneResult {
   std::string stop_reason;  ///< "budget", or "stopped"
   /// Of the best trial's parameters, for both parts. What is searched about what suits the part
   /// that trials are trained on, as the weights of implicit ALS, is there as far from what suits
-  /// both parts.
+  /// both parts. Of defaults it is the defaults, their iterations too, as `train` has them.
   TrainingParams for_everything{};
   /// Trained on both parts by these; none where the search was stopped. Where the time of the
   /// budget was over first: its iterations so far, or else the model of a trial.
@@ -139,7 +142,8 @@ struct TuneResult {
   bool on_everything = true;  ///< whether the model knows both parts
   std::string shortened{};    ///< what the model lacks where the time was over first; else empty
 
-  /// Null where no trial has a value. Of equal ones the earliest.
+  /// Null where no trial has a value. Of equal ones the earliest. `choice`, where none is better
+  /// than it by 0.5 %, of metrics of lists: less is luck as often as not (math.md).
   [[nodiscard]] const TuneTrial* best() const;
   /// The trial of the model, with the model's parameters: needs one.
   [[nodiscard]] TuneTrial winner() const;

@@ -9,12 +9,15 @@
 
 #include "algorithms/parameters/rules.h"
 #include "likewise/tune.h"
+#include "tuning/tune_search.h"
 
 namespace likewise {
 namespace {
 
 constexpr std::size_t kFewestTrials = 8;
 constexpr std::size_t kGroups = 4;
+/// What is better than the defaults by less stays behind them.
+constexpr double kLuck = 0.005;
 
 /// Those that have a value, the best value first.
 [[nodiscard]] std::vector<const TuneTrial*> by_value(const TuneResult& result) {
@@ -92,6 +95,16 @@ constexpr std::size_t kGroups = 4;
   return std::max(0.0, 1.0 - (within / (n - g)) / (total / (n - 1.0)));
 }
 
+/// Whether the best is better than this one by less than what is luck.
+[[nodiscard]] bool is_about(const NamedMetric& metric, const TuneTrial& one,
+                            const TuneTrial& best) {
+  if (is_of_ratings(metric)) return false;
+  if (one.final_value.has_value() != best.final_value.has_value()) return false;
+  const double value = one.final_value ? *one.final_value : *one.value;
+  const double most = best.final_value ? *best.final_value : *best.value;
+  return most <= (1.0 + kLuck) * value;
+}
+
 }  // namespace
 
 std::vector<const TuneTrial*> TuneResult::ranked() const {
@@ -106,7 +119,10 @@ std::vector<const TuneTrial*> TuneResult::ranked() const {
 
 const TuneTrial* TuneResult::best() const {
   const std::vector<const TuneTrial*> all = ranked();
-  return all.empty() ? nullptr : all.front();
+  if (all.empty()) return nullptr;
+  const auto usual_one = std::ranges::find(all, choice, &TuneTrial::number);
+  return usual_one != all.end() && is_about(metric, **usual_one, *all.front()) ? *usual_one
+                                                                               : all.front();
 }
 
 TuneTrial TuneResult::winner() const {

@@ -74,8 +74,14 @@ void of_validation(const Work& work) {
 [[nodiscard]] TrainingParams for_all(const TuneTrial& trial, const TuneResult& result,
                                      Feedback feedback, const Interactions& all) {
   const std::string_view algorithm = algorithm_name(trial.params);
-  return moved(trial.params, *std::ranges::find(result.usual, algorithm, algorithm_name),
-               with_data_defaults(all.by_user.view(), default_params(algorithm, feedback)));
+  const TrainingParams usual =
+      with_data_defaults(all.by_user.view(), default_params(algorithm, feedback));
+  TrainingParams params =
+      moved(trial.params, *std::ranges::find(result.usual, algorithm, algorithm_name), usual);
+  if (trial.origin == kDefaults && iterates(params)) {
+    set_parameter(params, "iterations", parameter_text(usual, "iterations"));
+  }
+  return params;
 }
 
 [[nodiscard]] ModelSearch note_of(const TuneResult& result, const TuneOptions& options,

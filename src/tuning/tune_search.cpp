@@ -39,8 +39,7 @@ constexpr int kPatienceShare = 9;
 constexpr std::size_t kFairTrials = 5;
 /// So much more than the share of all interactions a validation part may have.
 constexpr double kMostOverShare = 1.25;
-constexpr const char* kDefaults = "defaults";  // origins
-constexpr const char* kSmallest = "smallest";
+constexpr const char* kSmallest = "smallest";  // an origin
 /// Values within so many standard errors of the best are close to it.
 constexpr double kCloseErrors = 2.0;
 /// The final round: so many of the best unlike trials, the best of each algorithm that is close to
@@ -345,7 +344,12 @@ void TuneSearch::keep_time_for_the_end() {
 }
 
 double TuneSearch::model_seconds(std::size_t place) const {
-  return kMargin * growth_ * training_seconds_[place];
+  const TuneTrial& trial = result_.trials[place];
+  const double seconds = kMargin * growth_ * training_seconds_[place];
+  if (trial.origin != kDefaults || trial.best_iteration == 0) return seconds;
+  const SearchSpace& space =
+      *std::ranges::find(spaces_, algorithm_name(trial.params), &SearchSpace::algorithm);
+  return seconds * space.usual_iterations() / trial.best_iteration;
 }
 
 void TuneSearch::limit_training(const TuneTrial& trial, double until) {
@@ -459,6 +463,8 @@ void TuneSearch::try_default(std::size_t algorithm, int iterations, double until
   std::optional<Runner>& first = first_[algorithm];
   (void)is_new(algorithm, space.usual());
   first = new_trial(space.usual(), kDefaults);
+  if (spaces_.size() == 1 || space.algorithm() == choice_)
+    result_.choice = result_.trials.back().number;
   const std::optional<TrainingParams> smallest = space.smallest();
   const double begin = spent();
   step(*first, algorithm, iterations, smallest ? begin + (until - begin) / 2.0 : until);

@@ -270,6 +270,51 @@ TEST(Tune, TheChoiceOfAutoComesFirstAndIsAFinalist) {
   EXPECT_EQ(algorithm_name(result.trials[2].params), "item-knn");
 }
 
+TEST(Tune, TheChoiceStaysWhereNoTrialIsBetterByMoreThanLuck) {
+  TuneResult result;
+  result.metric = parse_metric("ndcg@10");
+  result.trials.resize(2);
+  TuneTrial& usual = result.trials[0];
+  TuneTrial& other = result.trials[1];
+  usual.number = 1;
+  other.number = 2;
+  const auto best = [&](double of_usual, double of_other) {
+    usual.value = of_usual;
+    other.value = of_other;
+    return result.best()->number;
+  };
+  EXPECT_EQ(best(0.2, 0.2001), 2);  // no choice
+  result.choice = 1;
+  EXPECT_EQ(best(0.2, 0.2009), 1);
+  EXPECT_EQ(best(0.2, 0.2011), 2);
+  EXPECT_EQ(best(0.2, 0.1), 1);
+  EXPECT_EQ(best(0.0, 0.1), 2);
+  // By final values, where both have one.
+  usual.final_value = 0.3;
+  EXPECT_EQ(best(0.2, 0.3), 1);
+  other.final_value = 0.301;
+  EXPECT_EQ(best(0.2, 0.3), 1);
+  other.final_value = 0.302;
+  EXPECT_EQ(best(0.3, 0.2), 2);
+  result.metric = parse_metric("rmse");
+  usual.final_value = 0.9;
+  other.final_value = 0.899;
+  EXPECT_EQ(best(0.9, 0.9), 2);
+}
+
+TEST(Tune, DefaultsThatWinAreTrainedAsTrainDoes) {
+  const TuneResult result = search(data(), few(1, {"als"}));
+  EXPECT_EQ(result.choice, 1);
+  const auto& params = std::get<AlsParams>(result.model->params);
+  const TrainingParams usual =
+      with_data_defaults(data().by_user.view(), default_params("als", Feedback::kImplicit));
+  EXPECT_NE(result.best()->best_iteration, params.iterations);  // of fewer data
+  EXPECT_EQ(params.iterations, std::get<AlsParams>(usual).iterations);
+  const Model wanted = train(data(), usual, open_device("cpu"));
+  const float* row = wanted.factors()->users.row(7);
+  EXPECT_TRUE(std::equal(row, row + params.factors, result.model->factors()->users.row(7)));
+}
+
 TEST(Tune, WhatTakesMoreThanAFairShareIsLeftOutAndSaid) {
   const Interactions wide = generate(parse_shape("200x4000x8000"), 1);
   TuneOptions options = few(2, {"als", "ease"});
