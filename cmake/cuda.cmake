@@ -125,6 +125,15 @@ if(LIKEWISE_CUDA_IS_A_CHECK AND LIKEWISE_UNITY_BUILD)
 endif()
 
 list(JOIN WARNINGS "," host_warnings)
+set(quick_kernels)
+if(LIKEWISE_CUDA_IS_A_CHECK)
+  # All passes, with less optimisation: half of the time.
+  include(CheckCompilerFlag)
+  check_compiler_flag(CUDA --Ofast-compile=max LIKEWISE_CUDA_FAST_COMPILE)
+  if(LIKEWISE_CUDA_FAST_COMPILE)
+    set(quick_kernels ;--Ofast-compile=max)
+  endif()
+endif()
 # likewise_compile_cuda(TARGET): what a target with CUDA sources needs.
 function(likewise_compile_cuda target)
   target_link_libraries(${target} PRIVATE CUDA::cudart_static)
@@ -132,7 +141,7 @@ function(likewise_compile_cuda target)
     CUDA_ARCHITECTURES "${LIKEWISE_CUDA_COMPILED_FOR}" CUDA_RUNTIME_LIBRARY Static
     CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF)
   target_compile_options(${target} PRIVATE
-    "$<$<COMPILE_LANGUAGE:CUDA>:-Xfatbin=-compress-all;-Xcompiler=${host_warnings}>")
+    "$<$<COMPILE_LANGUAGE:CUDA>:-Xfatbin=-compress-all;-Xcompiler=${host_warnings}${quick_kernels}>")
   target_compile_definitions(${target} PRIVATE $<$<BOOL:${LIKEWISE_HAS_SM_90A}>:LIKEWISE_SM_90A>)
   if(LIKEWISE_WERROR)
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")

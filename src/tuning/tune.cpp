@@ -78,7 +78,7 @@ void of_validation(const Work& work) {
       with_data_defaults(all.by_user.view(), default_params(algorithm, feedback));
   TrainingParams params =
       moved(trial.params, *std::ranges::find(result.usual, algorithm, algorithm_name), usual);
-  if (trial.origin == kDefaults && iterates(params)) {
+  if (trial.number == result.choice && iterates(params)) {
     set_parameter(params, "iterations", parameter_text(usual, "iterations"));
   }
   return params;

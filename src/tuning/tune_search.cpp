@@ -39,7 +39,8 @@ constexpr int kPatienceShare = 9;
 constexpr std::size_t kFairTrials = 5;
 /// So much more than the share of all interactions a validation part may have.
 constexpr double kMostOverShare = 1.25;
-constexpr const char* kSmallest = "smallest";  // an origin
+constexpr const char* kDefaults = "defaults";  // origins
+constexpr const char* kSmallest = "smallest";
 /// Values within so many standard errors of the best are close to it.
 constexpr double kCloseErrors = 2.0;
 /// The final round: so many of the best unlike trials, the best of each algorithm that is close to
@@ -346,7 +347,7 @@ void TuneSearch::keep_time_for_the_end() {
 double TuneSearch::model_seconds(std::size_t place) const {
   const TuneTrial& trial = result_.trials[place];
   const double seconds = kMargin * growth_ * training_seconds_[place];
-  if (trial.origin != kDefaults || trial.best_iteration == 0) return seconds;
+  if (trial.number != result_.choice || trial.best_iteration == 0) return seconds;
   const SearchSpace& space =
       *std::ranges::find(spaces_, algorithm_name(trial.params), &SearchSpace::algorithm);
   return seconds * space.usual_iterations() / trial.best_iteration;

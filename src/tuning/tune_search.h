@@ -23,8 +23,6 @@
 
 namespace likewise {
 
-inline constexpr const char* kDefaults = "defaults";  ///< an origin of trials
-
 /// What the options ask for, or their feedback suggests.
 [[nodiscard]] NamedMetric metric_of(const TuneOptions& options);
 [[nodiscard]] std::vector<std::string> algorithms_of(const TuneOptions& options);
