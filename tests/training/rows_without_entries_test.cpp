@@ -2,6 +2,7 @@
 /// A matrix by ids has rows and columns without entries. What is decided, learned and answered is
 /// what it is without them.
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -52,6 +53,11 @@ const Interactions& sparse() {
   return data;
 }
 
+/// Over a model that outlives it.
+[[nodiscard]] Recommender recommender_of(const Model& model) {
+  return {std::shared_ptr<const Model>(std::shared_ptr<const Model>(), &model), open_device("cpu")};
+}
+
 /// Of all pairs of films().
 [[nodiscard]] std::vector<float> scores_of(const Model& model, bool placed) {
   std::vector<Index> users;
@@ -62,7 +68,7 @@ const Interactions& sparse() {
       items.push_back(placed ? place(item) : item);
     }
   }
-  return Recommender(model, open_device("cpu")).ranking_scores(users, items);
+  return recommender_of(model).ranking_scores(users, items);
 }
 
 struct Case {
@@ -152,9 +158,8 @@ TEST(RowsWithoutEntries, ChangeNoNewUser) {
   const Case one{"als", "implicit", 0.0};
   Model there = train(plan_of(one, sparse()), sparse());
   const Model here = train(plan_of(one, films()), films());
-  const Device cpu = open_device("cpu");
   const auto factors_of_row = [&](const Model& model, const FoldInRow& of) {
-    const FoldedIn found = Recommender(model, cpu).fold_in(Side::kUsers, std::vector{of});
+    const FoldedIn found = recommender_of(model).fold_in(Side::kUsers, std::vector{of});
     const auto x = found.factors.row_span(0);
     return std::vector<float>(x.begin(), x.end());
   };
