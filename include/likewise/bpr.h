@@ -71,8 +71,8 @@ struct BprHits {
   Offset skipped = 0;
 };
 
-/// Of factors after an epoch; the items are drawn as in training, from the whole catalogue. A pure
-/// function of its arguments, whose shapes fit.
+/// Of factors after an epoch; the items are drawn as in training, from all items with interactions.
+/// A pure function of its arguments, whose shapes fit.
 [[nodiscard]] BprHits sample_hits(const CsrView& by_user, const Factors& factors,
                                   const BprParams& params, int epoch);
 

@@ -86,7 +86,8 @@ void set_parameter(TrainingParams& params, std::string_view name, std::string_vi
 /// The value of one parameter as set_parameter() reads it; "none" where it is absent.
 [[nodiscard]] std::string parameter_text(const TrainingParams& params, std::string_view name);
 
-/// Where the value of a parameter is from that is not its default.
+/// Where the value of a parameter is from that is not left at its default. What the data decide may
+/// come out as the default.
 enum class Origin { kChosen, kData, kResumed };
 
 inline constexpr std::string_view kOriginNames[] = {"chosen", "from the data",

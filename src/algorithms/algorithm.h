@@ -61,6 +61,12 @@ class Algorithm {
   /// As with_data_defaults().
   [[nodiscard]] virtual TrainingParams data_default_params(const CsrView& by_user,
                                                            const GivenNames& given) const = 0;
+  /// Whether data_default_params() looks at the data for this one, which may come out as the
+  /// default. Of parameters that were not given.
+  [[nodiscard]] virtual bool follows_data(std::string_view /*parameter*/,
+                                          const GivenNames& /*given*/) const {
+    return false;
+  }
   /// Throws Error(kBadData) that names value, user and item for one beyond what it can compute
   /// with.
   virtual void check_values(const CsrView& /*by_user*/) const {}

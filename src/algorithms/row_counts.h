@@ -46,17 +46,30 @@ namespace likewise {
   return all;
 }
 
-/// Of users or items.
+/// Entries of each user and of each item that has any: what all rules for defaults and choices look
+/// at. A matrix by ids may have many rows and columns without entries, of which they know nothing.
+struct RowCounts {
+  std::vector<Offset> of_users;
+  std::vector<Offset> of_items;
+};
+
+[[nodiscard]] inline RowCounts counts_of_rows_with_entries(const CsrView& by_user) {
+  RowCounts counts{row_counts(by_user), column_counts(by_user)};
+  std::erase(counts.of_users, Offset{0});
+  std::erase(counts.of_items, Offset{0});
+  return counts;
+}
+
+/// Of users or items with entries.
 struct SideCounts {
-  std::vector<Offset> counts;  ///< of all rows
-  double rows = 1.0;           ///< with entries, at least 1
-  double mean = 1.0;           ///< of these, at least 1
+  std::vector<Offset> counts;
+  double rows = 1.0;  ///< how many they are, at least 1
+  double mean = 1.0;  ///< at least 1
 };
 
 [[nodiscard]] inline SideCounts of_side(std::vector<Offset> counts, Offset entries) {
   SideCounts side{std::move(counts)};
-  const auto empty = std::ranges::count(side.counts, Offset{0});
-  side.rows = static_cast<double>(std::max<Offset>(1, std::ssize(side.counts) - empty));
+  side.rows = static_cast<double>(std::max<std::size_t>(1, side.counts.size()));
   side.mean = std::max(1.0, static_cast<double>(entries) / side.rows);
   return side;
 }

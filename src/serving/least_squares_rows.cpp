@@ -19,8 +19,8 @@ namespace {
 
 }  // namespace
 
-RowWeights row_weights(const AlsParams& params) {
-  const auto lambda = [params](Offset count, Index other_side_rows) {
+RowWeights row_weights(const AlsParams& params, Index other_side_rows) {
+  const auto lambda = [params, other_side_rows](Offset count) {
     return row_regularization(params, count, other_side_rows);
   };
   RowWeights weights{0.0, lambda, lambda, rating_weights, {}, params.nonnegative};
@@ -39,7 +39,7 @@ RowWeights row_weights(const AlsParams& params) {
 RowWeights row_weights(const SgdParams& params) {
   // lambda_row = lambda count^nu
   const auto times_count = [nu = params.regularization_exponent](double lambda) {
-    return [=](Offset count, Index) { return lambda * std::pow(static_cast<double>(count), nu); };
+    return [=](Offset count) { return lambda * std::pow(static_cast<double>(count), nu); };
   };
   return {0.0,
           times_count(params.regularization),
@@ -86,7 +86,7 @@ std::vector<double> LeastSquaresRows::matrix(const FoldInRow& row) const {
   a.resize(width * width, 0.0);
   for (std::size_t j = 0; j < width; ++j) {
     const auto& lambda = j < factors ? weights_.regularization : weights_.bias_regularization;
-    a[j * width + j] += lambda(counted, other_.rows());
+    a[j * width + j] += lambda(counted);
   }
   for (std::size_t e = 0; e < row.columns.size(); ++e) {
     add_outer_product(a, features(row.columns[e]), weights(row, e).w);

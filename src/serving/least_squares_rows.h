@@ -20,15 +20,16 @@ namespace likewise {
 struct RowWeights {
   double missing = 0.0;  ///< w0
   /// lambda_row of a row with `count` entries, or likes: of its factors, and of its bias.
-  std::function<double(Offset count, Index other_side_rows)> regularization;
-  std::function<double(Offset count, Index other_side_rows)> bias_regularization;
+  std::function<double(Offset count)> regularization;
+  std::function<double(Offset count)> bias_regularization;
   /// Of an entry by its value, and what the score is before the row's own factors and bias come in.
   std::function<CellWeights(double value, double baseline)> cell;
   /// What of a row with these values `count` is. None: its entries.
   std::function<Offset(std::span<const float> values)> counted{};
   bool nonnegative = false;  ///< factors are 0 or more
 };
-[[nodiscard]] RowWeights row_weights(const AlsParams& params);
+/// `other_side_rows`: those of the other side that had entries in training.
+[[nodiscard]] RowWeights row_weights(const AlsParams& params, Index other_side_rows);
 [[nodiscard]] RowWeights row_weights(const SgdParams& params);
 
 /// With y~ = y, or (y, 1) where the side has biases, the normal equations of a row are

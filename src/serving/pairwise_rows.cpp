@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/rows_with_entries.h"
 #include "core/random.h"
 #include "likewise/error.h"
 #include "serving/logistic_problem.h"
@@ -33,7 +34,10 @@ PairwiseRows::PairwiseRows(const Factors& factors, const BprParams& params, cons
       params_(params),
       before_(static_cast<std::size_t>(factors.items.rows()) + 1, 0) {
   if (params.negatives == BprNegatives::kUniform) {
-    std::iota(before_.begin(), before_.end(), Offset{0});
+    for (const Index item : rows_learned_from(history, factors, Side::kItems)) {
+      before_[static_cast<std::size_t>(item) + 1] = 1;
+    }
+    std::partial_sum(before_.begin(), before_.end(), before_.begin());
     return;
   }
   if (history.rows == 0) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/rows_with_entries.h"
 #include "retrieval/knn_lists.h"
 
 namespace likewise {
@@ -34,13 +35,14 @@ namespace {
   });
 }
 
-/// Of each column over all rows, a missing cell counting as 0.
+/// Of each column over the rows that have entries, a missing cell counting as 0.
 [[nodiscard]] std::vector<double> column_means(const CsrView& rows) {
   std::vector<double> means(static_cast<std::size_t>(rows.cols));
   for (Offset e = 0; e < rows.nnz(); ++e) {
     means[static_cast<std::size_t>(rows.columns[e])] += double{rows.values[e]};
   }
-  for (double& mean : means) mean /= std::max<double>(1, rows.rows);
+  const Index all = std::max<Index>(1, RowsWithEntries(rows).count(Side::kUsers));
+  for (double& mean : means) mean /= all;
   return means;
 }
 

@@ -179,10 +179,7 @@ AlgorithmChoice choose_by_counts(const RowCounts& counts, Feedback feedback, con
 }
 
 AlgorithmChoice choose_algorithm(const CsrView& by_user, Feedback feedback, const Device& device) {
-  RowCounts counts{row_counts(by_user), column_counts(by_user)};
-  std::erase(counts.of_users, Offset{0});
-  std::erase(counts.of_items, Offset{0});
-  AlgorithmChoice choice = choose_by_counts(counts, feedback, device);
+  AlgorithmChoice choice = choose_by_counts(counts_of_rows_with_entries(by_user), feedback, device);
   const std::string refusal =
       refusal_of(by_user, with_data_defaults(by_user, default_params(choice.algorithm, feedback)));
   return refusal.empty() ? choice : choose_for_refused(choice, refusal, feedback);

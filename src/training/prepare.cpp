@@ -149,13 +149,19 @@ void require_common(const TrainingRequest& request) {
                                                       const TrainingRequest& request) {
   const std::string_view algorithm = algorithm_name(params);
   const TrainingParams usual = default_params(algorithm, feedback_of(params));
+  const std::vector<std::string> given = names_of(request);
+  const auto follows_data = [&](const std::string& name) {
+    return request.resume == nullptr && std::ranges::find(given, name) == given.end() &&
+           algorithm_of(params)->follows_data(name, GivenNames(given));
+  };
   std::vector<ParameterOrigin> origins;
   for (const ParameterInfo& parameter : parameters_of(algorithm)) {
     if (!parameter_needs(params, parameter.name).empty()) continue;
     const auto asked = std::ranges::find(request.parameters, parameter.name, &AskedParameter::name);
     const bool is_chosen = asked != request.parameters.end() && asked->chosen;
     const bool is_usual =
-        parameter_text(params, parameter.name) == parameter_text(usual, parameter.name);
+        parameter_text(params, parameter.name) == parameter_text(usual, parameter.name) &&
+        !follows_data(std::string(parameter.name));
     if (is_usual && !(is_chosen && parameter.name != "feedback")) continue;
     const Origin origin = is_chosen                   ? Origin::kChosen
                           : request.resume != nullptr ? Origin::kResumed

@@ -113,7 +113,7 @@ TEST(FoldIn, SolutionIsTheMinimumOfTheWrittenObjective) {
     one.change(params);
     const Factors f = random_factors(biases);
     for (const Side side : {Side::kUsers, Side::kItems}) {
-      const LeastSquaresRows solver(f, row_weights(params), side);
+      const LeastSquaresRows solver(f, row_weights(params, f.side(other(side)).rows()), side);
       std::vector<double> s = solver.solve(kRow);
       ASSERT_EQ(s.size(), biases ? 7U : 6U);
       const double best = objective(f, params, side, kRow, s);
@@ -144,7 +144,7 @@ TEST(FoldIn, ExplanationsSumToTheScore) {
     params.regularization = 0.2;
     one.change(params);
     const Factors f = random_factors(biases);
-    const LeastSquaresRows solver(f, row_weights(params), Side::kUsers);
+    const LeastSquaresRows solver(f, row_weights(params, f.items.rows()), Side::kUsers);
     const std::vector<double> s = solver.solve(kRow);
     for (const Index item : {0, 5, 17}) {
       const Explanation why = solver.explain(kRow, item);
@@ -169,7 +169,7 @@ TEST(FoldIn, EmptyRowsAreZeroAndMissingValuesAreOnes) {
   const Factors f = random_factors(true);
   params.feedback = Feedback::kExplicit;
   params.regularization_exponent = 1.0;
-  const LeastSquaresRows solver(f, row_weights(params), Side::kUsers);
+  const LeastSquaresRows solver(f, row_weights(params, f.items.rows()), Side::kUsers);
   for (const double x : solver.solve({})) EXPECT_EQ(x, 0.0);
   const Explanation why = solver.explain({}, 4);
   EXPECT_EQ(why.score, why.baseline);
@@ -182,7 +182,7 @@ TEST(FoldIn, ASingularSystemIsAnErrorNotANumber) {
   params.feedback = Feedback::kExplicit;
   params.regularization = 0.0;
   const Factors f = random_factors(false);
-  const LeastSquaresRows solver(f, row_weights(params), Side::kUsers);
+  const LeastSquaresRows solver(f, row_weights(params, f.items.rows()), Side::kUsers);
   try {
     (void)solver.solve({{1, 2}, {}});
     FAIL();

@@ -62,9 +62,11 @@ TEST(Prepare, TheDataDecideWhatNobodyAskedFor) {
   const TrainingPlan plan = prepare({}, films());
   EXPECT_EQ(plan.params,
             with_data_defaults(films().by_user.view(), default_params("als", Feedback::kImplicit)));
-  EXPECT_THAT(origins_of(plan), UnorderedElementsAre(Pair("regularization", Origin::kData),
+  EXPECT_THAT(origins_of(plan), UnorderedElementsAre(Pair("factors", Origin::kData),
+                                                     Pair("regularization", Origin::kData),
                                                      Pair("regularization_exponent", Origin::kData),
                                                      Pair("unobserved_weight", Origin::kData)));
+  EXPECT_EQ(als_of(plan).factors, 64) << "as the default, and from the data all the same";
   EXPECT_EQ(als_of(prepare({}, shops())).factors, 512);
 }
 

@@ -12,6 +12,8 @@
 #include "algorithms/finite.h"
 #include "algorithms/iteration_run.h"
 #include "algorithms/parameters/validate.h"
+#include "algorithms/row_counts.h"
+#include "algorithms/rows_with_entries.h"
 #include "algorithms/sgd/sgd.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/als.h"
@@ -85,17 +87,29 @@ void AlsParams::validate() const {
   }
 }
 
-IterationResult train_als(const CsrView& by_user, const AlsParams& params, const Device& device,
-                          const IterationRun& run) {
-  params.validate();
-  check_values(by_user, params);
+namespace {
+
+[[nodiscard]] IterationResult train_part(const CsrView& by_user, const AlsParams& params,
+                                         const Device& device, const IterationRun& run) {
   const MemoryPlan plan = job<AlsJob>(device).plan(shape_of(by_user), params);
   if (run.on_plan) run.on_plan(plan);
-  if (run.start != nullptr) check_start(*run.start, by_user, params);
   Factors start = run.start != nullptr ? run.start->clone() : first_factors(by_user, params);
   AlsTrainer trainer(
       job<AlsJob>(device).make_solver(by_user, params, std::move(start), run.completed_iterations));
   return iterate(trainer, stopping_of(params), run);
+}
+
+}  // namespace
+
+IterationResult train_als(const CsrView& by_user, const AlsParams& params, const Device& device,
+                          const IterationRun& run) {
+  params.validate();
+  check_values(by_user, params);
+  if (run.start != nullptr) check_start(*run.start, by_user, params);
+  return train_rows_with_entries(by_user, run,
+                                 [&](const CsrView& part, const IterationRun& of_part) {
+                                   return train_part(part, params, device, of_part);
+                                 });
 }
 
 namespace {
@@ -113,12 +127,20 @@ class Als final : public AlgorithmOf<AlsParams> {
         {given.has("factors"), given.has("regularization"), given.has("regularization_exponent"),
          given.has("unobserved_weight"), given.has("alpha") || given.has("confidence")});
   }
+  [[nodiscard]] bool follows_data(std::string_view parameter,
+                                  const GivenNames& given) const override {
+    if (params().feedback == Feedback::kExplicit) return parameter == "regularization";
+    if (given.has("alpha") || given.has("confidence")) return false;
+    return parameter == "factors" || parameter == "regularization" ||
+           parameter == "unobserved_weight";
+  }
   void check_values(const CsrView& by_user) const override {
     likewise::check_values(by_user, params());
   }
 
   [[nodiscard]] double core_seconds(const CsrView& by_user) const override {
-    const double rows = static_cast<double>(by_user.rows) + by_user.cols;
+    const RowCounts counts = counts_of_rows_with_entries(by_user);
+    const auto rows = static_cast<double>(counts.of_users.size() + counts.of_items.size());
     const auto entries = static_cast<double>(by_user.nnz());
     return params().iterations * als_seconds(rows, entries, params().factors);
   }
@@ -150,10 +172,12 @@ class Als final : public AlgorithmOf<AlsParams> {
   [[nodiscard]] bool learns_factors() const override { return true; }
   [[nodiscard]] Learned load_learned(SavedParts& saved) const override { return saved.factors(); }
 
-  [[nodiscard]] std::unique_ptr<FoldInSolver> fold_in_solver(const Model& /*model*/,
+  [[nodiscard]] std::unique_ptr<FoldInSolver> fold_in_solver(const Model& model,
                                                              const Factors& factors,
                                                              Side side) const override {
-    return std::make_unique<LeastSquaresRows>(factors, row_weights(params()), side);
+    const auto others = rows_learned_from(model.history.view(), factors, other(side)).size();
+    return std::make_unique<LeastSquaresRows>(
+        factors, row_weights(params(), static_cast<Index>(others)), side);
   }
 
   [[nodiscard]] UsualUpdate usual_update(std::optional<UpdateBy> by) const override {

@@ -17,10 +17,10 @@ inline constexpr AlgorithmRow kAlsRow = algorithm_row<AlsParams>("als", "matrix 
 [[nodiscard]] Refined update_als(const AlsParams& params, const UpdateTask& task);
 
 /// Trains on `by_user` (users x items). Deterministic in (matrix, params): neither threads nor the
-/// order of rows in the file matter. Rows without entries get zero factors (and zero bias).
-/// Errors: kInvalidArgument (params, shapes of `start`), kBadData (names a value that cannot be
-/// computed with, or not on this device), kNumerical (names side, row and count),
-/// kCancelled, kOutOfMemory, kDevice.
+/// order of rows in the file matter. Rows without entries get zero factors (and zero bias) and
+/// change nothing for the others. Errors: kInvalidArgument (params, shapes of `start`), kBadData
+/// (names a value that cannot be computed with, or not on this device), kNumerical (names side, row
+/// and count), kCancelled, kOutOfMemory, kDevice.
 [[nodiscard]] IterationResult train_als(const CsrView& by_user, const AlsParams& params,
                                         const Device& device, const IterationRun& run = {});
 

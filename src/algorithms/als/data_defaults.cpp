@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -91,8 +92,9 @@ constexpr double kMostOfRatings = 1e15;
                                           const AlsGiven& given) {
   if (given.regularization) return params;
   if (!given.regularization_exponent) params.regularization_exponent = kExponentOfRatings;
-  const SideCounts users = of_side(row_counts(by_user), by_user.nnz());
-  const SideCounts items = of_side(column_counts(by_user), by_user.nnz());
+  RowCounts counts = counts_of_rows_with_entries(by_user);
+  const SideCounts users = of_side(std::move(counts.of_users), by_user.nnz());
+  const SideCounts items = of_side(std::move(counts.of_items), by_user.nnz());
   const auto sum = [&](double power) {
     return sum_of_powers(users.counts, 0.0, power) + sum_of_powers(items.counts, 0.0, power);
   };
@@ -110,8 +112,9 @@ constexpr double kMostOfRatings = 1e15;
 AlsParams data_defaults(const CsrView& by_user, AlsParams params, const AlsGiven& given) {
   if (params.feedback == Feedback::kExplicit) return suited_to_ratings(by_user, params, given);
   if (given.hu) return params;
-  const SideCounts users = of_side(row_counts(by_user), by_user.nnz());
-  const SideCounts items = of_side(column_counts(by_user), by_user.nnz());
+  RowCounts counts = counts_of_rows_with_entries(by_user);
+  const SideCounts users = of_side(std::move(counts.of_users), by_user.nnz());
+  const SideCounts items = of_side(std::move(counts.of_items), by_user.nnz());
   const PopularitySpread spread = spread_of(items.counts);
 
   if (!given.factors) params.factors = suited_factors(users, items, spread, params.iterations);
@@ -130,8 +133,8 @@ AlsParams data_defaults(const CsrView& by_user, AlsParams params, const AlsGiven
   if ((nu < 1.0 || counts_likes(params)) && by_user.nnz() > 0) {
     // As much in sum as with nu = 1 and all cells counted.
     const auto sum = [&](double power, double missing) {
-      return sum_of_powers(users.counts, missing * static_cast<double>(by_user.cols), power) +
-             sum_of_powers(items.counts, missing * static_cast<double>(by_user.rows), power);
+      return sum_of_powers(users.counts, missing * items.rows, power) +
+             sum_of_powers(items.counts, missing * users.rows, power);
     };
     lambda *= sum(1.0, w0) / sum(nu, counts_likes(params) ? 0.0 : w0);
   }

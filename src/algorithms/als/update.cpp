@@ -2,12 +2,14 @@
 /// Models of ALS that grow, by least squares: half-iterations over the touched rows.
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "algorithms/als/als.h"
 #include "algorithms/als/first_factors.h"
 #include "algorithms/finite.h"
+#include "algorithms/rows_with_entries.h"
 #include "algorithms/sgd/sgd.h"
 #include "backends/jobs/device_jobs.h"
 #include "core/placed_error.h"
@@ -18,16 +20,18 @@ namespace likewise {
 namespace {
 
 /// The touched rows of one side with their whole history, the other side held fixed: the solved
-/// rows' entries, their counts and the fixed side's Gram matrix are those of the merged model.
+/// rows' entries, their counts and the fixed side's Gram matrix are those of the merged model. Of
+/// the other side only rows with entries are there, as in training.
 class TouchedSide {
  public:
-  TouchedSide(Side side, const AlsParams& params, const UpdateTask& task)
+  /// `present`: of the merged history.
+  TouchedSide(Side side, const AlsParams& params, const UpdateTask& task,
+              const RowsWithEntries& present)
       : side_(side),
         params_(params),
         task_(task),
-        matrix_(side == Side::kUsers
-                    ? rows_of(task.growth.history.view(), task.growth.touched_users)
-                    : columns_of(task.growth.history.view(), task.growth.touched_items)) {
+        others_(present.of(other(side))),
+        matrix_(part_of_history()) {
     const MemoryPlan plan =
         job<AlsJob>(task.device).plan({matrix_.rows, matrix_.cols, matrix_.nnz()}, params);
     if (task.options.on_plan) task.options.on_plan(plan);
@@ -36,10 +40,11 @@ class TouchedSide {
   void solve(Factors& factors) const {
     const std::vector<Index>& rows = task_.growth.touched(side_);
     Factors start = side_rows(factors, side_, rows);
-    start.side(other(side_)) = factors.side(other(side_)).clone();
-    start.bias(other(side_)) = factors.bias(other(side_)).clone();
+    Factors fixed = side_rows(factors, other(side_), others_);
+    start.side(other(side_)) = std::move(fixed.side(other(side_)));
+    start.bias(other(side_)) = std::move(fixed.bias(other(side_)));
     const auto row_of_part = [&](Side side, Index row) {
-      return side == side_ ? rows[static_cast<std::size_t>(row)] : row;
+      return (side == side_ ? rows : others_)[static_cast<std::size_t>(row)];
     };
     renumbering(row_of_part, [&] {
       const auto solver =
@@ -55,9 +60,17 @@ class TouchedSide {
   }
 
  private:
+  [[nodiscard]] CsrMatrix part_of_history() const {
+    const CsrView history = task_.growth.history.view();
+    const std::vector<Index>& touched = task_.growth.touched(side_);
+    if (side_ == Side::kUsers) return columns_of(rows_of(history, touched).view(), others_);
+    return rows_of(columns_of(history, touched).view(), others_);
+  }
+
   Side side_;
   const AlsParams& params_;
   const UpdateTask& task_;
+  const std::vector<Index>& others_;  ///< of the other side, those with entries
   CsrMatrix matrix_;
 };
 
@@ -67,8 +80,9 @@ Refined update_als(const AlsParams& params, const UpdateTask& task) {
   check_values(task.growth.history.view(), params);
   if (task.options.by == UpdateBy::kSgd) return update_als_by_sgd(params, task);
   Factors factors = placed_factors(task, has_biases(params), has_biases(params));
-  const TouchedSide users(Side::kUsers, params, task);
-  const TouchedSide items(Side::kItems, params, task);
+  const RowsWithEntries present(task.growth.history.view());
+  const TouchedSide users(Side::kUsers, params, task, present);
+  const TouchedSide items(Side::kItems, params, task, present);
   for (int round = 0; round < task.iterations; ++round) {
     task.control.report("update", round, task.iterations, "rounds");
     users.solve(factors);

@@ -11,6 +11,7 @@
 #include "algorithms/cost.h"
 #include "algorithms/iteration_run.h"
 #include "algorithms/parameters/validate.h"
+#include "algorithms/rows_with_entries.h"
 #include "algorithms/sgd/setup.h"
 #include "backends/jobs/device_jobs.h"
 #include "core/random.h"
@@ -70,9 +71,9 @@ class BprTrainer final : public Trainer {
   double of_nothing_;
 };
 
-void check_start(const Factors& start, const CsrView& likes, const BprParams& params) {
-  const Index biases = params.biases ? likes.cols : 0;
-  if (start.users.rows() == likes.rows && start.items.rows() == likes.cols &&
+void check_start(const Factors& start, const CsrView& by_user, const BprParams& params) {
+  const Index biases = params.biases ? by_user.cols : 0;
+  if (start.users.rows() == by_user.rows && start.items.rows() == by_user.cols &&
       start.users.cols() == params.factors && start.items.cols() == params.factors &&
       start.item_bias.size() == biases) {
     return;
@@ -81,8 +82,8 @@ void check_start(const Factors& start, const CsrView& likes, const BprParams& pa
               fmt::format("the factors to start from are {} x {} and {} x {} with {} item biases; "
                           "this matrix and these parameters need {} x {} and {} x {} with {}",
                           start.users.rows(), start.users.cols(), start.items.rows(),
-                          start.items.cols(), start.item_bias.size(), likes.rows, params.factors,
-                          likes.cols, params.factors, biases));
+                          start.items.cols(), start.item_bias.size(), by_user.rows, params.factors,
+                          by_user.cols, params.factors, biases));
 }
 
 }  // namespace
@@ -96,20 +97,32 @@ void BprParams::validate() const {
       "sgd learn");
 }
 
-IterationResult train_bpr(const CsrView& by_user, const BprParams& params, const Device& device,
-                          const IterationRun& run) {
-  params.validate();
+namespace {
+
+[[nodiscard]] IterationResult train_part(const CsrView& by_user, const BprParams& params,
+                                         const Device& device, const IterationRun& run) {
   const CsrMatrix own = likes_of(by_user);
   const CsrView likes = own.view();
   require_something_to_rank(likes);
   const MemoryPlan plan = job<BprJob>(device).plan({likes.rows, likes.cols, likes.nnz()}, params);
   if (run.on_plan) run.on_plan(plan);
-  if (run.start != nullptr) check_start(*run.start, likes, params);
   Factors start = run.start != nullptr ? run.start->clone() : first_factors(likes, params);
   const double of_nothing = losses_of_first(likes.nnz(), start);
   BprTrainer trainer(job<BprJob>(device).make_solver(likes, params, std::move(start)), params,
                      run.completed_iterations, of_nothing);
   return iterate(trainer, stopping_of(params), run);
+}
+
+}  // namespace
+
+IterationResult train_bpr(const CsrView& by_user, const BprParams& params, const Device& device,
+                          const IterationRun& run) {
+  params.validate();
+  if (run.start != nullptr) check_start(*run.start, by_user, params);
+  return train_rows_with_entries(by_user, run,
+                                 [&](const CsrView& part, const IterationRun& of_part) {
+                                   return train_part(part, params, device, of_part);
+                                 });
 }
 
 namespace {

@@ -5,9 +5,12 @@
 
 #include "algorithms/bpr/cells.h"
 #include "algorithms/bpr/draw.h"
+#include "algorithms/bpr/likes.h"
+#include "algorithms/rows_with_entries.h"
 #include "core/random.h"
 #include "core/system/parallel.h"
 #include "likewise/bpr.h"
+#include "training/growth.h"
 
 namespace likewise {
 namespace {
@@ -21,14 +24,17 @@ class UserHits {
         factors_(factors),
         x_(factors.users.row_span(user)) {}
 
-  [[nodiscard]] BprHits count(const NegativeRange& range, CounterRandom random) const {
+  /// The range is of places in `items`.
+  [[nodiscard]] BprHits count(const NegativeRange& range, std::span<const Index> items,
+                              CounterRandom random) const {
+    const auto item_at = [&](Index place) { return items[static_cast<std::size_t>(place)]; };
     BprHits hits;
     for (std::size_t e = 0; e < columns_.size(); ++e) {
       if (!(values_[e] > 0.0F)) continue;
       const Index other = draw_unknown(
-          range, [&](Index item) { return likes(item); }, random);
+          range, [&](Index place) { return likes(item_at(place)); }, random);
       hits.skipped += other < 0 ? 1 : 0;
-      hits.correct += other >= 0 && score(columns_[e]) > score(other) ? 1 : 0;
+      hits.correct += other >= 0 && score(columns_[e]) > score(item_at(other)) ? 1 : 0;
     }
     return hits;
   }
@@ -55,14 +61,11 @@ class UserHits {
 
 BprHits sample_hits(const CsrView& by_user, const Factors& factors, const BprParams& params,
                     int epoch) {
-  NegativeRange range{0, by_user.cols, nullptr, tries_of(params)};
+  const std::vector<Index> items = RowsWithEntries(by_user).of(Side::kItems);
+  NegativeRange range{0, static_cast<Index>(items.size()), nullptr, tries_of(params)};
   PopularItems popular;
   if (params.negatives == BprNegatives::kPopular) {
-    std::vector<Offset> counts(static_cast<std::size_t>(by_user.cols));
-    for (Offset e = 0; e < by_user.nnz(); ++e) {
-      if (by_user.values[e] > 0.0F) ++counts[static_cast<std::size_t>(by_user.columns[e])];
-    }
-    popular = PopularItems(0, counts);
+    popular = PopularItems(0, like_counts(columns_of(by_user, items).view()));
     range.popular = &popular;
   }
   std::vector<BprHits> of_users(static_cast<std::size_t>(by_user.rows));
@@ -71,7 +74,7 @@ BprHits sample_hits(const CsrView& by_user, const Factors& factors, const BprPar
                      static_cast<std::uint64_t>(u);
     of_users[static_cast<std::size_t>(u)] =
         UserHits(by_user, factors, static_cast<Index>(u))
-            .count(range, CounterRandom(params.seed, kStreamBprHits, row));
+            .count(range, items, CounterRandom(params.seed, kStreamBprHits, row));
   });
   BprHits all;
   for (const BprHits& one : of_users) {

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Models of BPR that grow by steps over the new likes. Negatives are drawn from all items but
-/// those that the user likes in the merged history; steps leave untouched items as they are.
+/// Models of BPR that grow by steps over the new likes. Negatives are drawn from all items of the
+/// merged history but those that the user likes there; steps leave untouched items as they are.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "algorithms/bpr/bpr.h"
 #include "algorithms/bpr/likes.h"
+#include "algorithms/rows_with_entries.h"
 #include "algorithms/sgd/setup.h"
 #include "backends/jobs/device_jobs.h"
 #include "training/growth.h"
@@ -43,19 +46,27 @@ Refined update_bpr(const BprParams& trained, const UpdateTask& task) {
       draw_row(factors.side(side).row_span(row), stddev, params.seed, stream, row);
     }
   }
-  const CsrMatrix likes = likes_of(new_cells(task, all_rows(history.cols)));
+  const std::vector<Index> items = RowsWithEntries(history).of(Side::kItems);
+  const CsrMatrix likes = likes_of(new_cells(task, items));
   const MemoryPlan plan =
       job<BprJob>(task.device).plan({likes.rows, likes.cols, likes.nnz()}, params);
   if (task.options.on_plan) task.options.on_plan(plan);
-  const CsrMatrix known = likes_of(rows_of(history, growth.touched_users));
+  const CsrMatrix known =
+      likes_of(columns_of(rows_of(history, growth.touched_users).view(), items));
   const CsrView known_view = known.view();
-  const std::vector<Offset> item_counts = like_counts(history);
-  std::vector<std::uint8_t> changes(static_cast<std::size_t>(history.cols));
-  for (const Index item : growth.touched_items) changes[static_cast<std::size_t>(item)] = 1;
+  const std::vector<Offset> item_counts = like_counts(columns_of(history, items).view());
+  std::vector<Index> touched_places;
+  std::vector<std::uint8_t> changes(items.size());
+  for (const Index item : growth.touched_items) {
+    touched_places.push_back(
+        static_cast<Index>(std::ranges::lower_bound(items, item) - items.begin()));
+    changes[static_cast<std::size_t>(touched_places.back())] = 1;
+  }
 
   Factors start = side_rows(factors, Side::kUsers, growth.touched_users);
-  start.items = factors.items.clone();
-  start.item_bias = factors.item_bias.clone();
+  Factors start_items = side_rows(factors, Side::kItems, items);
+  start.items = std::move(start_items.items);
+  start.item_bias = std::move(start_items.item_bias);
   const double of_nothing = losses_of_first(likes.nnz(), start);
   const auto solver =
       job<BprJob>(task.device)
@@ -70,7 +81,7 @@ Refined update_bpr(const BprParams& trained, const UpdateTask& task) {
   task.control.report("update", task.iterations, task.iterations, "epochs");
   const Factors& moved = solver->factors();
   put_rows(moved, Side::kUsers, growth.touched_users, factors);
-  put_rows(side_rows(moved, Side::kItems, growth.touched_items), Side::kItems, growth.touched_items,
+  put_rows(side_rows(moved, Side::kItems, touched_places), Side::kItems, growth.touched_items,
            factors);
   return {std::move(factors), static_cast<Index>(growth.touched_users.size()),
           static_cast<Index>(growth.touched_items.size())};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "algorithms/row_counts.h"
 
@@ -23,8 +24,9 @@ struct Shape {
   PopularitySpread spread;
 };
 [[nodiscard]] Shape shape_of(const CsrView& by_user) {
-  const SideCounts users = of_side(row_counts(by_user), by_user.nnz());
-  const SideCounts items = of_side(column_counts(by_user), by_user.nnz());
+  RowCounts counts = counts_of_rows_with_entries(by_user);
+  const SideCounts users = of_side(std::move(counts.of_users), by_user.nnz());
+  const SideCounts items = of_side(std::move(counts.of_items), by_user.nnz());
   return {users.mean, items.mean, spread_of(items.counts)};
 }
 

@@ -88,6 +88,14 @@ class NearestNeighbours final : public AlgorithmOf<KnnParams> {
                          {given.has("neighbours"), given.has("similarity"), given.has("shrinkage"),
                           given.has("sum_lists"), given.has("sum_scale")});
   }
+  [[nodiscard]] bool follows_data(std::string_view parameter,
+                                  const GivenNames& /*given*/) const override {
+    if (params().feedback == Feedback::kExplicit || params().prediction != Prediction::kSum) {
+      return false;
+    }
+    if (params().side == Side::kUsers && parameter == "neighbours") return true;
+    return parameter == "similarity" || (params().side == Side::kItems && parameter == "sum_scale");
+  }
   void check_values(const CsrView& by_user) const override {
     likewise::check_values(by_user, params());
   }

@@ -201,7 +201,8 @@ SimilarityProblem::SimilarityProblem(const CsrView& by_user, const KnnParams& pa
                                      const Biases& biases)
     : params_(params),
       biases_(biases),
-      formula_(make_formula(params, params.side == Side::kUsers ? by_user.cols : by_user.rows)) {
+      present_(by_user),
+      formula_(make_formula(params, present_.count(other(params.side)))) {
   if (params.side == Side::kItems) {
     owned_ = transpose(by_user);
     weights_ = owned_.view();
@@ -268,7 +269,7 @@ void SimilarityProblem::gather_statistics(const CsrView& rows) {
           columns.count[c] > 0.0 ? std::pow(columns.count[c], -0.5 * params_.user_exponent) : 0.0;
     } else {
       // idf_c = log(rows) - log(1 + rows with c), and no rounding of it where it is 0
-      const double all = std::max(1.0, static_cast<double>(rows.rows));
+      const double all = std::max(1.0, static_cast<double>(present_.count(params_.side)));
       column_weight_[c] =
           all == 1.0 + columns.count[c] ? 0.0 : std::log(all) - std::log1p(columns.count[c]);
     }
@@ -279,7 +280,7 @@ void SimilarityProblem::gather_statistics(const CsrView& rows) {
       column_error_[c] = error_of_mean(columns.size[c], columns.count[c], value_error_);
     }
   }
-  mean_length_ = rows.rows > 0 ? columns.sizes / rows.rows : 0.0;
+  mean_length_ = rows.nnz() > 0 ? columns.sizes / present_.count(params_.side) : 0.0;
 }
 
 void SimilarityProblem::gather_errors(const CsrView& rows) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "algorithms/knn/pair_formula.h"
+#include "algorithms/rows_with_entries.h"
 #include "likewise/csr.h"
 #include "likewise/knn.h"
 
@@ -100,6 +101,7 @@ class SimilarityProblem {
 
   KnnParams params_;
   const Biases& biases_;
+  RowsWithEntries present_;  ///< which are counted
   PairFormula formula_;
   std::vector<double> column_weight_;  ///< idf, the mean of a column, or that of kRp3
   double mean_length_ = 0.0;           ///< BM25: mean sum of a row

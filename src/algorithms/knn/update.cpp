@@ -159,7 +159,9 @@ Refined update_knn(const KnnParams& params, const UpdateTask& task) {
   const bool of_users = params.side == Side::kUsers;
   const CsrView history = growth.history.view();
   const UnionOfIds& rows = growth.ids(params.side);
-  const UnionOfIds& columns = growth.ids(other(params.side));
+  const auto columns_with_entries = [&](const CsrMatrix& matrix) {
+    return RowsWithEntries(matrix.view()).count(other(params.side));
+  };
   check_values(history, params);
   const auto refined = [&](Knn learned, Index searched) -> Refined {
     return {std::move(learned), of_users ? searched : 0, of_users ? 0 : searched};
@@ -169,7 +171,8 @@ Refined update_knn(const KnnParams& params, const UpdateTask& task) {
     const Index searched = learned.neighbours.size();
     return refined(std::move(learned), searched);
   };
-  const bool local = of_two_rows(params, columns.ids.size() > std::ssize(columns.first)) &&
+  const bool local = of_two_rows(params, columns_with_entries(growth.history) !=
+                                             columns_with_entries(task.model.history)) &&
                      std::ranges::is_sorted(rows.first);
   if (!local) return train_anew();
   Biases biases = needed_biases(history, params, task.control);
