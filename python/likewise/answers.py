@@ -42,11 +42,6 @@ class Lists(Framed):
     def __len__(self) -> int:
         return len(self.counts)
 
-    @overload
-    def __getitem__(self, query: int) -> list[tuple[Any, float]]: ...
-    @overload
-    def __getitem__(self, query: slice | npt.NDArray[Any] | list[int]) -> Lists: ...
-
     def __eq__(self, other: object) -> bool:
         """Whether they are the same answers, with the same scores, to the same queries."""
         if not isinstance(other, Lists):
@@ -59,6 +54,11 @@ class Lists(Framed):
     def _content(self) -> tuple[npt.NDArray[Any], ...]:
         kept = np.arange(self.indices.shape[1]) < self.counts[:, None]
         return self.queries, self.counts, self._ids.take(self.indices[kept]), self.scores[kept]
+
+    @overload
+    def __getitem__(self, query: int) -> list[tuple[Any, float]]: ...
+    @overload
+    def __getitem__(self, query: slice | npt.NDArray[Any] | list[int]) -> Lists: ...
 
     def __getitem__(self, query: Any) -> list[tuple[Any, float]] | Lists:
         """The answers to one query, by its place: (id, score) pairs; Lists for a slice or an array of places."""

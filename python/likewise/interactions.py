@@ -259,7 +259,7 @@ class Interactions(Framed):
         if not isinstance(other, Interactions):
             return NotImplemented
         return self.has_values == other.has_values and all(
-            (one is None) == (two is None) and np.array_equal(one, two)  # type: ignore[arg-type]
+            (one is None) == (two is None) and np.array_equal(one, two)
             for one, two in zip(self._content(), other._content()))
 
     __hash__ = None  # type: ignore[assignment]

@@ -108,8 +108,9 @@ class Objects {
       });
     }
     std::vector<int> known = event_columns(keys_);
-    for (const auto& columns : known_columns(keys_))
-      std::ranges::copy(columns, std::back_inserter(known));
+    for (const auto& columns : known_columns(keys_)) {
+      known.insert(known.end(), columns.begin(), columns.end());
+    }
     for (std::size_t k = 0; k < keys_.size(); ++k) {
       wanted_.push_back(std::ranges::find(known, static_cast<int>(k)) != known.end() ||
                         std::ranges::find(options.columns, keys_[k]) != options.columns.end());
