@@ -23,7 +23,7 @@ TEST(ReadValues, AColumnOfNumbersWithoutAKnownNameIsAskedAbout) {
     }
   }
   EXPECT_THAT(
-      bad_option("user,item,when,points,time\n1,2,x,5,9\n", {}),
+      bad_option("user,item,note,points,time\n1,2,x,5,9\n", {}),
       AllOf(HasSubstr("columns user,item,points,time, or say with columns user,item,-,time")));
   EXPECT_THAT(bad_option("points,user,item\n5,1,2\n", {}), HasSubstr("columns user,item,points"));
   EXPECT_THAT(bad_option("user,item,my points\n1,2,5\n", {}), HasSubstr("columns user,item,3"));
