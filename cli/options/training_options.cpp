@@ -92,6 +92,7 @@ void check_text(const ParameterInfo& parameter, const std::string& text) {
 std::string as_option(std::string_view parameter, std::string_view value) {
   if (parameter == "read_interactions") return "`likewise train`";
   if (parameter == "load_model") return "`likewise info`";
+  if (parameter == "unpack") return fmt::format("unpack it with {}", value);
   return fmt::format("{}{}{}", option_of(parameter), value.empty() ? "" : " ", value);
 }
 

@@ -23,6 +23,7 @@
 #include "likewise/knn.h"
 #include "likewise/parameters.h"
 #include "likewise/titles.h"
+#include "likewise/version.h"
 
 namespace likewise {
 
@@ -53,9 +54,9 @@ struct ModelSearch {
 
 /// Where a model came from. Free text; empty where unknown.
 struct Provenance {
-  std::string likewise_version;        ///< set by save_model
-  std::string created;                 ///< UTC, ISO 8601; set by the trainer
-  std::string source;                  ///< name of the interactions file, without its folder
+  std::string likewise_version = kVersion;  ///< of what made it; of a file, what wrote it
+  std::string created;                      ///< UTC, ISO 8601; set by the trainer
+  std::string source;                       ///< name of the interactions file, without its folder
   std::string device;                  ///< what trained it, e.g. "cpu (AVX-512 kernels, 2 threads)"
   std::vector<ModelUpdate> updates{};  ///< since then, the latest last
   std::optional<ModelSearch> search{};     ///< for its parameters

@@ -133,11 +133,11 @@ struct ReadOptions {
   bool keep_times = false;
 };
 
-/// Which of some columns hold users, items, values and times, by the well-known names that headers
-/// of files are read by; -1 where none does.
-[[nodiscard]] std::array<int, 4> known_columns(const std::vector<std::string>& names);
-/// The column that is named as kinds of events are, and does not hold the items; -1: none.
-[[nodiscard]] int event_column(const std::vector<std::string>& names);
+/// Which of some columns may hold users, items, values and times, by the well-known names that
+/// headers of files are read by. Where several may hold the same, reading refuses to choose.
+[[nodiscard]] std::array<std::vector<int>, 4> known_columns(const std::vector<std::string>& names);
+/// The columns that are named as kinds of events are, and may hold items.
+[[nodiscard]] std::vector<int> event_columns(const std::vector<std::string>& names);
 
 /// "view=1,cart=3" as ReadOptions::word_values has it. Throws kInvalidArgument.
 [[nodiscard]] std::vector<std::pair<std::string, double>> parse_word_values(std::string_view text);

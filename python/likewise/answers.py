@@ -25,7 +25,7 @@ class Lists(Framed):
     unknown   how many ids were skipped that the model does not know
 
     lists[0] is the answers to the first query, lists[:10] lists of the first ten, lists.of("ann")
-    the answers to the query "ann".
+    the answers to the query "ann". `==` compares queries, answers and scores.
     """
 
     def __init__(self, query_name: str, queries: IdArray, answer_name: str, ids: Ids | KeptIds,
@@ -41,6 +41,19 @@ class Lists(Framed):
 
     def __len__(self) -> int:
         return len(self.counts)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether they are the same answers, with the same scores, to the same queries."""
+        if not isinstance(other, Lists):
+            return NotImplemented
+        names = (self.query_name, self.answer_name) == (other.query_name, other.answer_name)
+        return names and all(np.array_equal(one, two) for one, two in zip(self._content(), other._content()))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _content(self) -> tuple[npt.NDArray[Any], ...]:
+        kept = np.arange(self.indices.shape[1]) < self.counts[:, None]
+        return self.queries, self.counts, self._ids.take(self.indices[kept]), self.scores[kept]
 
     @overload
     def __getitem__(self, query: int) -> list[tuple[Any, float]]: ...

@@ -62,24 +62,23 @@ class Source:
         that headers of files are read by. Where no other column has values, words for kinds of events are."""
         given = {which: self._given(which, known, of) for which in ROLES}
         free = [name for name in known if name not in given.values()]
-        places = _core.known_columns([name.encode(errors="replace").decode() for name in free])
-        chosen = {which: free[place] if place >= 0 and self._is_open(which) else given[which]
-                  for which, place in zip(ROLES, places)}
-        if not known:
-            raise ValueError(f"{of} has no columns: a user and an item are needed in each row")
-        for which in ROLES[:2]:
-            if chosen[which] is None:
-                others = [name for name in known if name not in chosen.values()]
-                raise ValueError(f"{of} has no column that is known to hold {which}s" +
-                                 (f": say {which}=NAME, one of {names(others)}" if others else ", and no other"))
+        known_as = {which: [free[place] for place in places] if self._is_open(which) else []
+                    for which, places in zip(ROLES, _core.known_columns(_as_utf8(free)))}
+        chosen = {which: known_as[which][0] if known_as[which] else given[which] for which in ROLES}
+        _require_ids(chosen, known, of)
+        for which in ROLES:
+            _refuse_several(which, known_as[which], of)
         if chosen["user"] == chosen["item"]:
             raise ValueError(f"column {chosen['user']!r} is named for users and for items")
         if chosen["value"] is not None or self.value != "auto":
             return chosen
-        place = _core.event_column([name.encode(errors="replace").decode() for name in known])
-        if place >= 0 and known[place] not in chosen.values() and not numeric(known[place]):
-            return chosen | {"value": known[place]}
-        others = [name for name in known if name not in chosen.values() and numeric(name)]
+        events = [known[place] for place in _core.event_columns(_as_utf8(known))]
+        words = [name for name in events if name not in chosen.values() and not numeric(name)]
+        _refuse_several("value", words, of)
+        if words:
+            return chosen | {"value": words[0]}
+        elsewhere = _known_otherwise(known, events)
+        others = [name for name in known if name not in chosen.values() and name not in elsewhere and numeric(name)]
         if others and known.index(others[0]) == 0 and others[0] in _ROW_NUMBERS:
             del others[0]
         if others:
@@ -97,6 +96,33 @@ class Source:
         if name not in known:
             raise ValueError(f"{of} has no column {name!r} for {which}; it has {names(known)}")
         return name  # type: ignore[no-any-return]
+
+
+def _as_utf8(columns: list[str]) -> list[str]:
+    return [name.encode(errors="replace").decode() for name in columns]
+
+
+def _known_otherwise(known: list[str], events: list[str]) -> list[str]:
+    """The columns that are known to hold ids or times: not values, though they may be numbers."""
+    users, items, _, times = _core.known_columns(_as_utf8(known))
+    return [known[place] for place in users + items + times if known[place] not in events]
+
+
+def _require_ids(chosen: dict[str, str | None], known: list[str], of: str) -> None:
+    if not known:
+        raise ValueError(f"{of} has no columns: a user and an item are needed in each row")
+    for which in ROLES[:2]:
+        if chosen[which] is None:
+            others = [name for name in known if name not in (chosen["user"], chosen["item"])]
+            raise ValueError(f"{of} has no column that is known to hold {which}s" +
+                             (f": say {which}=NAME, one of {names(others)}" if others else ", and no other"))
+
+
+def _refuse_several(which: str, known: list[str], of: str) -> None:
+    """Where several columns are known by their names to hold the same, the caller chooses."""
+    if len(known) > 1:
+        raise ValueError(f"{of} has {len(known)} columns that are known to hold {which}s, {names(known)}: say which with "
+                         + " or ".join(f"{which}={shown(name)}" for name in known[:3]))
 
 
 #: What pandas and polars call a first column without a name: it numbers the rows.
@@ -183,6 +209,8 @@ def id_column(array: Any, side: str) -> _core.IdColumn:
         objects = array.data.astype(object)
         objects[np.ma.getmaskarray(array)] = None
         return _core.ids_of_objects(objects, side)
+    if kind == "f" and (np.isnan(array).any() or is_masked(array)):
+        return id_column(_whole_with_gaps(array, side), side)
     array = np.ma.getdata(array)
     if kind in "iu":
         if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
@@ -193,14 +221,25 @@ def id_column(array: Any, side: str) -> _core.IdColumn:
         return _core.ids_of_objects(array.astype(object), side)
     if kind == "O":
         return _core.ids_of_objects(np.ascontiguousarray(array), side)
-    if kind == "f" and array.size and np.isnan(array).any():
-        row = int(np.argmax(np.isnan(array)))
-        raise ValueError(f"{side}: row {row} has no id (NaN), and that makes the column one of "
-                         f"{array.dtype}; drop such rows, or have them as bad rows with astype(\"Int64\")")
     if kind == "f":
         raise TypeError(f"{side}: ids are whole numbers or text, not {array.dtype}: make them whole numbers with "
                         "astype(\"int64\"), or text with astype(\"int64\").astype(str)")
     raise TypeError(f"{side}: ids are whole numbers or text, not {array.dtype}")
+
+
+def _whole_with_gaps(array: Any, side: str) -> Encoded:
+    """Ids of a column that is of floats because some are missing: what pandas makes of whole numbers with gaps."""
+    missing = np.isnan(np.ma.getdata(array)) | np.ma.getmaskarray(array)
+    keys, places = np.unique(np.ma.getdata(array)[~missing], return_inverse=True)
+    whole = np.isfinite(keys) & (keys == np.trunc(keys))
+    exact = np.abs(keys) < 2.0 ** min(np.finfo(keys.dtype).nmant + 1, 63)
+    for fits, why in ((whole, "ids are whole numbers or text"),
+                      (exact, "whole numbers of that size have lost digits there: read them as astype(\"Int64\") or as text")):
+        if not fits.all():
+            raise TypeError(f"{side}: a column of {array.dtype} with missing ids has {keys[~fits][0]!s}, and {why}")
+    codes = np.full(len(array), -1, dtype=np.int32)
+    codes[~missing] = places
+    return Encoded(codes, keys.astype(np.int64))
 
 
 def _is_text(array: Any) -> bool:

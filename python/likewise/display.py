@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 
 def table(title: str, rows: Mapping[str, str], *, folded: bool = False) -> str:
@@ -14,6 +17,13 @@ def table(title: str, rows: Mapping[str, str], *, folded: bool = False) -> str:
     if folded:
         return f"<details><summary>{head}</summary><table>{lines}</table></details>"
     return f"<p><b>{head}</b></p><table>{lines}</table>"
+
+
+def cell_text(cell: Any) -> str:
+    """A cell of a column; times to the second where they have no fraction."""
+    if not isinstance(cell, np.datetime64) or cell != cell.astype("datetime64[s]"):
+        return str(cell)
+    return str(cell.astype("datetime64[s]"))
 
 
 def grid(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -26,6 +26,22 @@ def is_one(ids: object) -> bool:
     return isinstance(ids, (str, bytes)) or not hasattr(ids, "__len__")
 
 
+def _refuse_tables(ids: Any, side: str) -> None:
+    """What has rows and columns is no sequence of ids."""
+    shape = getattr(ids, "shape", ())
+    if not isinstance(shape, tuple) or len(shape) < 2:
+        return
+    names = getattr(ids, "column_names", getattr(ids, "columns", None))
+    if names is None or callable(names):
+        column = ", such as ids[:, 0]" if isinstance(ids, np.ndarray) and len(shape) == 2 else ""
+        raise TypeError(f"{side}s are a sequence of ids, not of type {type(ids).__name__} and shape {shape}: give one "
+                        f"column{column}")
+    names = [str(name) for name in names]
+    known = _core.known_columns([name.encode(errors="replace").decode() for name in names])[side == "item"]
+    name = shown(names[known[0]]) if known else shown(names[0]) if names else "NAME"
+    raise TypeError(f"{side}s are a sequence of ids, not a frame: give the column that holds them, such as frame[{name}]")
+
+
 def listed(ids: Any) -> Any:
     """Ids that count by their places: of sets, and of Series whatever their index is."""
     if isinstance(ids, np.ma.MaskedArray) and np.ma.getmaskarray(ids).any():
@@ -47,8 +63,21 @@ def spelled(one: Any, as_text: bool) -> Any:
 
 
 #: What to do about ids of another type.
-_HINTS = {bool: ": of a mask, give the ids that it takes, frame.column[mask]", float: ": make them whole with astype(\"int64\")",
+_HINTS = {bool: ": of a mask, give the ids that it takes, frame.column[mask]",
           str: ", next to whole numbers: give all as numbers, or all as text"}
+
+
+def _hint(wrong: Any, ids: Any) -> str:
+    """What to do about an id of another type among these."""
+    if not isinstance(wrong, float):
+        return _HINTS.get(type(wrong), "")
+    if not isinstance(ids, np.ndarray) or ids.dtype.kind != "f":
+        return f": give int({wrong!r}), or a whole number" if wrong.is_integer() else ""
+    gaps = np.isnan(ids)
+    if (ids[~gaps] != np.trunc(ids[~gaps])).any():
+        return ""
+    return f": {'leave out those that are missing, and ' if gaps.any() else ''}make them whole with astype(\"int64\")"
+
 
 #: A whole number as it is written canonically, and ids are read as one.
 _WHOLE = re.compile("0|-?[1-9][0-9]{0,18}", re.ASCII)
@@ -124,6 +153,7 @@ class Ids:
 
     def find(self, ids: Sequence[Any] | IdArray) -> IndexArray:
         """The indices of ids, -1 for those that are not known. TypeError for ids of another kind."""
+        _refuse_tables(ids, self.what)
         ids = listed(ids)
         if self._core.is_integer and not _are_texts(ids):
             return self._core.find_integers(self._integers(ids))
@@ -131,6 +161,7 @@ class Ids:
 
     def require(self, ids: Sequence[Any] | IdArray) -> IndexArray:
         """As find(), but KeyError names the first that is not known."""
+        _refuse_tables(ids, self.what)
         ids = listed(ids)
         indices = self.find(ids)
         if len(indices) and indices.min() < 0:
@@ -157,7 +188,7 @@ class Ids:
                 return self.require(ids), 0
             except KeyError as error:
                 raise KeyError(f"{error.args[0]}; unknown=\"skip\" leaves such ids out") from None
-        indices = self.find(listed(ids))
+        indices = self.find(ids)
         there = indices >= 0
         return indices[there], int(len(there) - there.sum())
 
@@ -169,14 +200,17 @@ class Ids:
         raise TypeError(f"ids of {self.what}s are text (str), not {shown(one)} of type {type(one).__name__}")
 
     def _integers(self, ids: Sequence[Any] | IdArray) -> npt.NDArray[np.int64]:
-        array = np.asarray(ids)
-        if array.size == 0:
+        if len(ids) == 0:
             return np.empty(0, dtype=np.int64)
-        if array.dtype.kind not in "iu":
+        try:
+            array = np.asarray(ids)
+        except ValueError:  # sequences of several lengths
+            array = np.asarray(ids, dtype=object)
+        if array.dtype.kind not in "iu" or array.ndim != 1:
             wrong = next((one for one in ids if isinstance(one, bool) or not isinstance(one, numbers.Integral)), ids[0])
-            wrong = wrong.item() if hasattr(wrong, "item") else wrong
+            wrong = wrong.item() if isinstance(wrong, np.generic) else wrong
             raise TypeError(f"ids of {self.what}s are whole numbers (int), not {shown(wrong)} of "
-                            f"type {type(wrong).__name__}{_HINTS.get(type(wrong), '')}")
+                            f"type {type(wrong).__name__}{_hint(wrong, ids)}")
         if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
             raise KeyError(f"there is no {self.what} {array.max()} in the model")
-        return np.ascontiguousarray(array.reshape(-1), dtype=np.int64)
+        return np.ascontiguousarray(array, dtype=np.int64)

@@ -14,7 +14,7 @@ from likewise import _core
 from likewise.arguments import by_name, by_names, call, count_of, shown
 from likewise.columnar import columnar_files, table_of_files
 from likewise.columns import Source, source_of
-from likewise.display import grid, table
+from likewise.display import cell_text, grid, table
 from likewise.frames import Framed
 from likewise.ids import Ids, spelled
 from likewise.progress import Progress
@@ -41,13 +41,15 @@ class Interactions(Framed):
       that stand twice are summed, as SciPy does.
     * a pandas, polars (lazy too) or Arrow frame, whatever has the Arrow C stream interface, or a dict of
       arrays: `user`, `item`, `value`, `time` are names of its columns; those that are not given are told by
-      their well-known names, as in files. value=None takes each row as 1, time=None leaves times out.
+      their well-known names, as in files. Where two columns may hold the same, none is chosen: ValueError.
+      value=None takes each row as 1, time=None leaves times out.
     * a tuple (users, items), (users, items, values) or (users, items, values, times) of arrays.
 
     Ids are whole numbers (64 bits) or text, and come back as they were given: "10" of a frame stays text, in
     the order of its number. In files they are whole numbers where all of a column are. Values are numbers, of Python, NumPy or Decimal, or bools.
     A missing id, value or time (None, NaN, NaT, NA, null, masked), a value that is not finite, and a
-    time after the year 9999 are bad rows. Times are datetimes and dates of any unit, or numbers since
+    time after the year 9999 are bad rows. Of a column of floats with NaN, which pandas makes of whole numbers
+    with gaps, the other ids are whole numbers; TypeError for fractions, and for floats without NaN. Times are datetimes and dates of any unit, or numbers since
     1970 in `time_unit` ("s", "ms", "us" or "ns"; without it their size tells).
 
     values          what the words of the value column count, {"view": 1, "buy": 5}; without it they are
@@ -72,7 +74,7 @@ class Interactions(Framed):
     Interactions are what was read, without duplicates: `len` rows, by user and item. A row is
     (user, item, value, time), as far as there are values and times: data[0]; data[:100], data[mask] and
     data[places] are Interactions of some rows that share all users and items. They are copied and pickled
-    like arrays, and become frames: to_pandas(), to_polars(), to_arrow().
+    like arrays, compared by what they hold (==), and become frames: to_pandas(), to_polars(), to_arrow().
 
     ValueError says which row or line is wrong, and what to do; also OSError and TypeError.
     """
@@ -252,6 +254,19 @@ class Interactions(Framed):
     def __len__(self) -> int:
         return self.nnz
 
+    def __eq__(self, other: object) -> bool:
+        """Whether they have the same users and items in the same order, and the same pairs, values and times."""
+        if not isinstance(other, Interactions):
+            return NotImplemented
+        return self.has_values == other.has_values and all(
+            (one is None) == (two is None) and np.array_equal(one, two)
+            for one, two in zip(self._content(), other._content()))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _content(self) -> tuple[Any, ...]:
+        return (np.asarray(self.users), np.asarray(self.items), *self._core.csr(), *self._core.whole_times()[:2])
+
     def __repr__(self) -> str:
         return (f"<likewise.Interactions: {self.shape[0]:,} users, {self.shape[1]:,} items, "
                 f"{self.nnz:,} interactions>")
@@ -265,7 +280,7 @@ class Interactions(Framed):
             rows["times"] = f"{times.min().astype('datetime64[D]')} to {times.max().astype('datetime64[D]')}"
         few = self[:5].columns()
         return table(f"Interactions {self.name}".rstrip(), rows) + grid(
-            list(few), [[str(cell) for cell in row] for row in zip(*few.values())])
+            list(few), [[cell_text(cell) for cell in row] for row in zip(*few.values())])
 
 
 def _times_and_words(values: Mapping[str, float] | None, since: Moment | None, until: Moment | None,

@@ -202,7 +202,7 @@ class Answers:
                   include_seen: bool = False, new_items: bool = False, unknown: Unknown = "raise", progress: bool = False) -> Lists:
         """The n best items of each user that it has not seen.
 
-        users         one id, a sequence of ids, or None for all
+        users         one id, a sequence of ids such as a column, or None for all; TypeError for a frame
         items         only these; exclude: never these
         include_seen  also items of the user's history
         new_items     only items that nobody has touched, which the model knows by their features
@@ -565,8 +565,8 @@ class Answers:
 
     def _those_known(self, history: History) -> tuple[History, int]:
         """A history without the items that the model does not know, and how many they were."""
+        there = self.items.find(list(history) if isinstance(history, Mapping) else history) >= 0
         ids = list(history)
-        there = self.items.find(ids) >= 0
         kept = [one for one, is_there in zip(ids, there) if is_there]
         left_out = len(ids) - len(kept)
         return {one: history[one] for one in kept} if isinstance(history, Mapping) else kept, left_out
@@ -650,6 +650,9 @@ class Report:
 
     def __init__(self, html: str):
         self.html = html
+
+    def __repr__(self) -> str:
+        return f"<likewise.Report: {len(self.html):,} characters of HTML>"
 
     def save(self, path: Path) -> None:
         pathlib.Path(_core.checked_path(path)).write_text(self.html, encoding="utf-8")

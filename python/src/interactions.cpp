@@ -326,12 +326,12 @@ nb::tuple csr_of(const CsrView& matrix, nb::handle owner) {
 void bind_interactions(nb::module_& module) {
   bind_names(module);
   module.def("times_of_texts", &times_of_texts, "texts"_a, "time_format"_a);
-  module.def("event_column", &event_column, "names"_a);
+  module.def("event_columns", &event_columns, "names"_a);
   module.def(
       "known_columns",
       [](const std::vector<std::string>& names) {
-        const std::array<int, 4> known = known_columns(names);
-        return std::vector<int>(known.begin(), known.end());
+        const auto known = known_columns(names);
+        return std::vector<std::vector<int>>(known.begin(), known.end());
       },
       "names"_a);
   nb::class_<Data>(module, "Interactions", "Who liked what, ready for training.")

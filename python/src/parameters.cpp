@@ -135,11 +135,20 @@ namespace {
   return text + "}";
 }
 
+/// `command` is the shell's: pandas reads what these three unpack.
+[[nodiscard]] std::string unpacked_in_python(std::string_view command) {
+  const bool by_pandas = command.starts_with("`unzip") || command.starts_with("`bunzip2") ||
+                         command.starts_with("`unxz");
+  return by_pandas ? "unpack it first, or give the frame that pandas.read_csv() makes of it"
+                   : "unpack it first";
+}
+
 }  // namespace
 
 std::string as_keyword(std::string_view parameter, std::string_view value) {
   if (parameter == "read_interactions") return "likewise.Interactions()";
   if (parameter == "load_model") return "likewise.load_model()";
+  if (parameter == "unpack") return unpacked_in_python(value);
   if (parameter == "columns" && value.empty()) return "user, item, value and time";
   if (parameter == "columns") return columns_as_keywords(value);
   if (parameter == "titles_columns") return value.empty() ? "columns" : columns_as_list(value);

@@ -173,7 +173,7 @@ def chosen(names: list[bytes] | None, rows: list[list[bytes]], fields: int,
     roles = [role_of(name) for name in names or []]
     if "user" in roles or "item" in roles:
         if any(roles.count(role) > 1 for role in ROLES):
-            raise Unclear("two columns of the same kind")
+            raise Refused("two columns of the same kind")
         columns = [roles.index(role) if role in roles else -1 for role in ROLES]
         if columns[0] < 0 or columns[1] < 0:
             raise Refused("users or items without a name")

@@ -173,10 +173,37 @@ def test_every_argument_of_another_type_is_said_in_words(model, ratings, tmp_pat
     (lambda d, m: m.fold_in([{5: "x"}]), "values are numbers"),
     (lambda d, m: m.users.find(5), "a sequence of ids is needed, not 5"),
     (lambda d, m: Interactions(pd.Series([1, 2])), "one column of int64"),
+    (lambda d, m: m.recommend(1.0), r"not 1.0 of type float: give int\(1.0\), or a whole number"),
+    (lambda d, m: m.recommend(1.5), "not 1.5 of type float$"),
+    (lambda d, m: m.recommend(np.array([1.0])), r"make them whole with astype\(\"int64\"\)"),
+    (lambda d, m: m.recommend(pd.Series([1, None])), r": leave out those that are missing, and make them whole with astype"),
+    (lambda d, m: m.recommend([[1, 2], [3, 4]]), r"whole numbers \(int\), not \[1, 2\] of type list"),
+    (lambda d, m: m.recommend([[1], [3, 4]]), r"not \[1\] of type list"),
+    (lambda d, m: m.recommend(np.ones((3, 2), dtype=int)), r"users are a sequence of ids, not of type ndarray and shape \(3, 2\): give one column, such as ids\[:, 0\]"),
+    (lambda d, m: m.recommend(d), "users are a sequence of ids, not of type Interactions"),
 ])
 def test_types_in_words(ratings, model, call, words):
     with pytest.raises(TypeError, match=words):
         call(ratings, model)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "Arrow", "mixed", "one column", "no rows"])
+def test_a_frame_is_no_sequence_of_ids(model, kind):
+    frame = pd.DataFrame({"movieId": model.items[:3], "userId": model.users[:3], "rating": [1.0, 2.0, 3.0]})
+    frame = {"mixed": frame.assign(title="a"), "one column": frame[["userId"]], "no rows": frame[:0]}.get(kind, frame)
+    given = {"polars": pl.from_pandas, "Arrow": lambda one: pl.from_pandas(one).to_arrow()}.get(kind, lambda one: one)(frame)
+    item = "userId" if kind == "one column" else "movieId"
+    for ask, words in ((lambda: model.recommend(given, n=1), r"users are .*, not a frame: give .* such as frame\['userId'\]"),
+                       (lambda: model.similar_users(given, n=1), r"users are .* frame\['userId'\]"),
+                       (lambda: model.similar_items(given, n=1), rf"items are .* frame\['{item}'\]"),
+                       (lambda: model.recommend(items=given), rf"items are .* frame\['{item}'\]"),
+                       (lambda: model.recommend(exclude=given, unknown="skip"), rf"items are .* frame\['{item}'\]"),
+                       (lambda: model.recommend_new([given], unknown="skip"), rf"items are .* frame\['{item}'\]"),
+                       (lambda: model.users.find(given), "users are .* frame")):
+        with pytest.raises(TypeError, match=words):
+            ask()
+    if len(frame):
+        assert len(model.recommend(frame["userId"], n=1)) == 3
 
 
 def test_a_list_is_neither_a_user_nor_an_item_to_explain(model, ratings):

@@ -4,6 +4,7 @@ import datetime
 import decimal
 import fractions
 import gzip
+import re
 
 import numpy as np
 import pandas as pd
@@ -652,14 +653,109 @@ def test_columns_that_are_not_there_are_told():
         Interactions(pd.DataFrame())
     with pytest.raises(ValueError, match="no column that is known to hold items, and no other$"):
         Interactions(pd.DataFrame({"user": [1, 2]}))
+    with pytest.raises(ValueError, match="hold items: say item=NAME, one of 'rating', 'timestamp'$"):
+        Interactions(pd.DataFrame({"userId": [1, 2], "rating": [1, 2], "timestamp": [5, 6]}))
     with pytest.raises(ValueError, match="column 'who' is named for users and for items"):
         Interactions(pd.DataFrame({"who": [1, 2], "what": [1, 2]}), user="who", item="who")
     with pytest.raises(TypeError, match="a frame is needed, not one column of int64; or a tuple"):
         Interactions(pd.Series([1, 2]))
-    missing = pd.DataFrame({"user": [1, None, 3], "item": [1, 2, 3]})
-    with pytest.raises(ValueError, match="row 1 has no id .*as bad rows with astype\\(\"Int64\"\\)"):
-        Interactions(missing, on_bad_row="skip")
-    assert len(Interactions(missing.astype({"user": "Int64"}), on_bad_row="skip")) == 2
+
+
+def test_whole_numbers_with_gaps_are_ids_and_bad_rows():
+    gaps = pd.DataFrame({"user": [10, None, 3, 10], "item": [1, 2, 3, 4]})
+    assert gaps.user.dtype == "float64"
+    for data in (gaps, gaps.astype({"user": "float32"}), gaps.astype({"user": "Int64"}), dict(gaps),
+                 {"user": np.ma.MaskedArray([10.0, 0.5, 3.0, 10.0], [False, True, False, False]), "item": gaps.item}):
+        with pytest.raises(ValueError, match="position 1: the user is missing.*on_bad_row=\"skip\""):
+            Interactions(data)
+        read = Interactions(data, on_bad_row="skip")
+        assert np.asarray(read.users).tolist() == [3, 10] and np.asarray(read.users).dtype == np.int64
+        assert len(read) == 3 and read.summary["bad_rows"] == 1
+    for wrong, words in ((2.5, "2.5, and ids are whole numbers"), (np.inf, "inf, and ids"),
+                         (2.0**53, "lost digits there")):
+        with pytest.raises(TypeError, match=f"users: a column of float64 with missing ids has .*{words}"):
+            Interactions({"user": [1.0, np.nan, wrong], "item": [1, 2, 3]}, on_bad_row="skip")
+    with pytest.raises(TypeError, match="not float64: make them whole numbers"):
+        Interactions({"user": [1.0, 2.0], "item": [1, 2]})
+    with pytest.raises(ValueError, match="bad"):
+        Interactions({"user": [np.nan, np.nan], "item": [1, 2]}, on_bad_row="skip")
+
+
+TWICE_KNOWN = [
+    ({"userId": 1, "movieId": 2, "item": 3, "rating": 4}, "item", ["movieId", "item"]),
+    ({"userId": 1, "movieId": 2, "item_id": 3}, "item", ["movieId", "item_id"]),
+    ({"user_id": 1, "userId": 2, "item": 3}, "user", ["user_id", "userId"]),
+    ({"user": 1, "item": 2, "rating": 3, "score": 4}, "value", ["rating", "score"]),
+    ({"user": 1, "item": 2, "date": 1_000_000_000, "time": 1_000_000_001}, "time", ["date", "time"]),
+]
+
+
+@pytest.mark.parametrize("row, role, columns", TWICE_KNOWN)
+def test_two_columns_of_one_role_are_refused_until_one_is_named(row, role, columns, tmp_path):
+    frame = pd.DataFrame({name: [cell, cell + 1] for name, cell in row.items()})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    polars = pl.DataFrame(frame)
+    for data in (frame, polars, pa.table(polars), frame.to_dict("list"), frame[frame.columns[::-1]], tmp_path / "rows.csv"):
+        with pytest.raises(ValueError, match=role) as refused:
+            Interactions(data)
+        for name in columns:
+            assert name in str(refused.value) and re.search(f"{role}=['\"]{name}['\"]", str(refused.value))
+    for name in columns:
+        read = Interactions(frame, **{role: name})  # and the other is not taken for values
+        assert len(read) == 2
+    if role in ("user", "item"):
+        assert np.asarray(getattr(read, f"{role}s")).tolist() == frame[name].tolist()
+    left_out = {"value": {"value": None}, "time": {"time": None}}.get(role)
+    if left_out:
+        assert len(Interactions(frame, **left_out)) == 2
+
+
+def test_what_stands_beside_an_id_is_not_ambiguous():
+    amazon = {"reviewerID": ["a"], "asin": ["b"], "title": ["t"], "overall": [4.0], "unixReviewTime": [1252800000],
+              "reviewTime": ["09 13, 2009"]}
+    assert Interactions(amazon).items[0] == "b" and Interactions(amazon).times[0] == np.datetime64("2009-09-13")
+    tags = {"userId": [1], "movieId": [2], "tag": ["funny"], "timestamp": [1252800000]}
+    assert Interactions(tags).items[0] == 2
+
+
+def test_a_folder_says_that_all_its_files_are_read(tmp_path):
+    (tmp_path / "README.txt").write_text("Summary\n=======\n\nThese are ratings, of people.\n")
+    (tmp_path / "ratings.csv").write_text("user,item\n1,2\n")
+    with pytest.raises(ValueError, match="README.txt.*; of the folder '.*' all files are read, but those whose names begin with _ or ."):
+        Interactions(tmp_path)
+    with pytest.raises(ValueError) as refused:
+        Interactions(tmp_path / "README.txt")
+    assert "of the folder" not in str(refused.value)
+
+
+@pytest.mark.parametrize("start, words", [
+    (b"BZh91", "unpack it first, or give the frame that pandas.read_csv"), (b"\xfd7zXZ\0", "pandas.read_csv"),
+    (b"PK\x03\x04", "pandas.read_csv"), (b"\x04\x22\x4d\x18", "unpack it first$"), (b"7z\xbc\xaf", "unpack it first$")])
+def test_packed_files_are_told_in_words_of_python(start, words, tmp_path):
+    (tmp_path / "r.csv").write_bytes(start + b"\1" * 40)
+    with pytest.raises(ValueError, match=words) as refused:
+        Interactions(tmp_path / "r.csv")
+    assert "`" not in str(refused.value)
+
+
+def test_interactions_are_equal_by_what_they_hold():
+    rows = {"user": [1, 2, 2], "item": [1, 1, 3], "value": [1.0, 2.0, 3.0], "time": [5, 6, 7]}
+    data = Interactions(rows)
+    assert data == Interactions(pd.DataFrame(rows)) and not data != Interactions(rows)
+    assert data != 3 and data != Interactions({"user": [1], "item": [1]})
+    for change in ({"user": [1, 2, 9]}, {"item": [1, 1, 4]}, {"value": [1.0, 2.0, 4.0]}, {"time": [5, 6, 8]},
+                   {"user": ["1", "2", "2"]}):
+        assert data != Interactions(rows | change), change
+    assert data != Interactions(rows, time=None) and data != Interactions(rows, value=None)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(data)
+
+
+def test_times_without_a_fraction_are_shown_to_the_second():
+    shown = Interactions({"user": [1, 2], "item": [1, 2], "time": [1260759144, 1260759145]})._repr_html_()
+    assert "<td>2009-12-14T02:52:24</td>" in shown
+    halves = np.array(["2009-12-14T02:52:24.5", "2009-12-14T02:52:25"], dtype="M8[ms]")
+    assert "2009-12-14T02:52:24.500" in Interactions({"user": [1, 2], "item": [1, 2], "time": halves})._repr_html_()
 
 
 def test_rows_are_not_chosen_by_a_column_of_a_frame():

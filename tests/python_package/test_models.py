@@ -91,6 +91,20 @@ def test_filters_and_shapes_of_lists(model):
     assert one.to_polars().equals(one.to_polars()) and one.to_arrow().num_rows == 3
 
 
+def test_lists_are_equal_by_what_they_hold(model):
+    users = model.users[:5]
+    lists = model.recommend(users, n=3)
+    assert lists == model.recommend(users, n=3) == pickle.loads(pickle.dumps(lists)) and not lists != lists[:]
+    assert lists[:1] == model.recommend(users[0], n=3)
+    for other in (model.recommend(users, n=4), model.recommend(users[::-1], n=3), model.similar_users(users, n=3), 3):
+        assert lists != other
+    rescaled = model.recommend(users, n=3)
+    rescaled.scores = rescaled.scores * 2
+    assert lists != rescaled and lists != []
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(lists)
+
+
 def test_similar_items_are_those_of_the_largest_cosine(model):
     y = model.item_factors / np.linalg.norm(model.item_factors, axis=1, keepdims=True)
     cosine = y @ y.T
@@ -480,6 +494,13 @@ def test_estimators_have_the_manners_of_scikit_learn(ratings):
     assert "not trained" in twin._repr_html_() and "users" in estimator._repr_html_()
 
 
+def test_a_model_says_the_version_that_made_it(ratings, tmp_path):
+    model = Als(factors=4, iterations=1).fit(ratings).model_
+    assert model.provenance["likewise_version"] == likewise.__version__
+    model.save(tmp_path / "m")
+    assert likewise.load_model(tmp_path / "m").provenance["likewise_version"] == likewise.__version__
+
+
 def test_models_are_saved_sent_and_described(model, tmp_path, caplog):
     model.set_titles({int(item): f"Title <{item}>" for item in np.asarray(model.items)[:50]})
     model.save(tmp_path / "m")
@@ -489,6 +510,7 @@ def test_models_are_saved_sent_and_described(model, tmp_path, caplog):
         assert "title" in twin.similar_items(n=2).to_pandas()
     page = model.report()
     assert "<!doctype html>" in page.html and "iframe" in page._repr_html_()
+    assert repr(page) == f"<likewise.Report: {len(page.html):,} characters of HTML>"
     page.save(tmp_path / "page.html")
     with caplog.at_level(logging.DEBUG, "likewise"):
         Als(factors=4, iterations=2).fit(Interactions(([1, 2], [1, 2])))

@@ -174,12 +174,11 @@ void refuse_foreign(std::string_view head, const std::string& name) {
     const char* what;
   };
   constexpr std::array<Foreign, 17> kForeign{{
-      {"PK\x03\x04", "a zip archive: unpack it with `unzip FILE`"},
-      {"BZh", "bzip2 data: unpack it with `bunzip2 -k FILE`, or read `bzcat FILE |` from -"},
-      {"\xfd\x37zXZ", "xz data: unpack it with `unxz -k FILE`, or read `xzcat FILE |` from -"},
-      {"\x04\x22\x4d\x18",
-       "lz4 data: unpack it with `lz4 -d FILE`, or read `lz4 -dc FILE |` from -"},
-      {"7z\xbc\xaf", "a 7z archive: unpack it with `7z x FILE`"},
+      {"PK\x03\x04", "a zip archive: {unpack `unzip FILE`}"},
+      {"BZh", "bzip2 data: {unpack `bunzip2 -k FILE`, or read `bzcat FILE |` from -}"},
+      {"\xfd\x37zXZ", "xz data: {unpack `unxz -k FILE`, or read `xzcat FILE |` from -}"},
+      {"\x04\x22\x4d\x18", "lz4 data: {unpack `lz4 -d FILE`, or read `lz4 -dc FILE |` from -}"},
+      {"7z\xbc\xaf", "a 7z archive: {unpack `7z x FILE`}"},
       {"PAR1",
        "a Parquet file, and only interactions are read from one, not from a pipe: name the file, "
        "or write it as CSV with `python -c 'import pandas; pandas.read_parquet(\"FILE\").to_csv("
@@ -204,7 +203,7 @@ void refuse_foreign(std::string_view head, const std::string& name) {
   }};
   for (const Foreign& foreign : kForeign) {
     if (head.starts_with(foreign.magic)) {
-      throw Error(ErrorKind::kBadData, fmt::format("{}: is {}", name, foreign.what));
+      throw Error(ErrorKind::kBadData, fmt::format("{}: is {}", name, mentions(foreign.what)));
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <charconv>
 #include <optional>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,29 +20,35 @@ namespace {
 
 constexpr const char* kRoleNames[kRoles] = {"user", "item", "value", "time"};
 
-/// Names in use in public data sets, in lower case and without _ - . and spaces; the first that a
-/// header has wins.
-const std::vector<std::string_view>& known_names(Role role) {
-  static const std::vector<std::string_view> kNames[kRoles] = {
-      {"user",       "userid",   "users",      "uid",     "username",  "userindex",
-       "useridx",    "customer", "customerid", "member",  "memberid",  "account",
-       "accountid",  "reviewer", "reviewerid", "visitor", "visitorid", "listener",
-       "listenerid", "profile",  "profileid",  "session", "sessionid"},
-      {"item",      "itemid",     "items",      "iid",     "itemindex",  "itemidx", "movie",
-       "movieid",   "film",       "filmid",     "book",    "bookid",     "isbn",    "artist",
-       "artistid",  "artistname", "track",      "trackid", "song",       "songid",  "album",
-       "albumid",   "product",    "productid",  "asin",    "parentasin", "sku",     "article",
-       "articleid", "business",   "businessid", "recipe",  "recipeid",   "game",    "gameid",
-       "anime",     "animeid",    "joke",       "jokeid",  "video",      "videoid", "news",
-       "newsid",    "event",      "eventid",    "repo",    "url",        "tag",     "tagid",
-       "title"},
-      {"value",      "rating",       "ratings",    "score",     "stars",       "weight",
-       "count",      "counts",       "plays",      "playcount", "playcounts",  "overall",
-       "preference", "confidence",   "quantity",   "strength",  "bookrating",  "frequency",
-       "userrating", "reviewrating", "starrating", "listens",   "listencount", "views",
-       "clicks",     "purchases"},
-      {"time", "timestamp", "date", "datetime", "unixtime", "unixreviewtime", "reviewtime", "ts",
-       "when", "createdat", "ratedat", "eventtime"},
+/// Names in use in public data sets, in lower case and without _ - . and spaces. Those of `beside`
+/// often stand beside one of the others, a title beside an id: they count where there is none.
+struct KnownNames {
+  std::vector<std::string_view> names;
+  std::vector<std::string_view> beside;
+};
+
+const KnownNames& known_names(Role role) {
+  static const KnownNames kNames[kRoles] = {
+      {{"user",       "userid",    "users",    "uid",        "userindex", "useridx",  "customer",
+        "customerid", "member",    "memberid", "account",    "accountid", "reviewer", "reviewerid",
+        "visitor",    "visitorid", "listener", "listenerid", "profile",   "profileid"},
+       {"username", "session", "sessionid"}},
+      {{"item",       "itemid",    "items",    "iid",     "itemindex", "itemidx",   "movie",
+        "movieid",    "film",      "filmid",   "book",    "bookid",    "isbn",      "artist",
+        "artistid",   "track",     "trackid",  "song",    "songid",    "album",     "albumid",
+        "product",    "productid", "asin",     "sku",     "article",   "articleid", "business",
+        "businessid", "recipe",    "recipeid", "game",    "gameid",    "anime",     "animeid",
+        "joke",       "jokeid",    "video",    "videoid", "news",      "newsid",    "repo"},
+       {"title", "artistname", "parentasin", "event", "eventid", "tag", "tagid", "url"}},
+      {{"value",      "rating",       "ratings",    "score",     "stars",       "weight",
+        "count",      "counts",       "plays",      "playcount", "playcounts",  "overall",
+        "preference", "confidence",   "quantity",   "strength",  "bookrating",  "frequency",
+        "userrating", "reviewrating", "starrating", "listens",   "listencount", "views",
+        "clicks",     "purchases"},
+       {}},
+      {{"time", "timestamp", "date", "datetime", "unixtime", "unixreviewtime", "ts", "when",
+        "createdat", "ratedat", "eventtime"},
+       {"reviewtime"}},
   };
   return kNames[role];
 }
@@ -52,13 +59,32 @@ constexpr std::string_view kEventNames[] = {
     "behavior",     "behaviortype", "behaviour",       "behaviourtype", "feedback",
     "feedbacktype", "interaction",  "interactiontype", "reaction",      "vote"};
 
-std::optional<int> find_known(Role role, const std::vector<std::string>& names) {
-  for (const std::string_view known : known_names(role)) {
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      if (normalised(names[i]) == known) return static_cast<int>(i);
-    }
+bool contains(std::span<const std::string_view> known, std::string_view name) {
+  return std::ranges::find(known, normalised(name)) != known.end();
+}
+
+/// The columns whose names are among the known ones.
+std::vector<int> columns_among(std::span<const std::string_view> known,
+                               const std::vector<std::string>& names) {
+  std::vector<int> columns;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (contains(known, names[i])) columns.push_back(static_cast<int>(i));
   }
-  return std::nullopt;
+  return columns;
+}
+
+/// All columns that may hold what the role says.
+std::vector<int> find_all_known(Role role, const std::vector<std::string>& names) {
+  const KnownNames& known = known_names(role);
+  std::vector<int> columns = columns_among(known.names, names);
+  return columns.empty() ? columns_among(known.beside, names) : columns;
+}
+
+int first_of(const std::vector<int>& columns) { return columns.empty() ? -1 : columns.front(); }
+
+std::optional<int> find_known(Role role, const std::vector<std::string>& names) {
+  const int column = first_of(find_all_known(role, names));
+  return column < 0 ? std::nullopt : std::optional(column);
 }
 
 std::optional<int> as_number(const std::string& text) {
@@ -117,32 +143,6 @@ void choose_given(FileFormat& format, const std::vector<std::string>& wanted) {
   }
 }
 
-/// By the header's names. False if neither users nor items are among the well-known names.
-bool choose_known(FileFormat& format) {
-  const auto user = find_known(kUser, format.names);
-  const auto item = find_known(kItem, format.names);
-  if (!user && !item) return false;
-  if (!user || !item) {
-    fail(format,
-         fmt::format(
-             "cannot tell which column holds the {}s: the columns are {}; choose them with {}",
-             user ? "item" : "user", listing(format.names),
-             mention("columns", "USER,ITEM,VALUE,TIME")));
-  }
-  format.columns = known_columns(format.names);
-  return true;
-}
-
-/// User, item, value and time in this order: no header names them.
-void choose_in_order(FileFormat& format) {
-  if (format.fields < 2) {
-    fail(format, fmt::format("the first row has a single column (separated by {}); say {} if that "
-                             "is wrong",
-                             format.delimiter.name(), mention("delimiter", "TEXT")));
-  }
-  format.columns = {0, 1, format.fields > 2 ? 2 : -1, format.fields > 3 ? 3 : -1};
-}
-
 /// "rating", or the number of a column whose name could not be told apart on a command line.
 std::string column_argument(const FileFormat& format, int column) {
   const auto c = static_cast<std::size_t>(column);
@@ -155,16 +155,66 @@ std::string column_argument(const FileFormat& format, int column) {
   return clear ? name : std::to_string(column + 1);
 }
 
-/// columns user,item,rating,time by mention(), with other columns for value and time; -1: none.
-std::string columns_option(const FileFormat& format, int value, int time) {
+/// columns user,item,rating,time by mention(); -1: none.
+std::string columns_option(const FileFormat& format, const std::array<int, kRoles>& columns) {
   const auto text = [&](int column) {
     return column < 0 ? std::string("-") : column_argument(format, column);
   };
-  std::string columns =
-      fmt::format("{},{}", text(format.columns[kUser]), text(format.columns[kItem]));
-  if (value >= 0 || time >= 0) columns += "," + text(value);
-  if (time >= 0) columns += "," + text(time);
-  return mention("columns", columns);
+  const int value = columns[kValue];
+  const int time = columns[kTime];
+  std::string list = fmt::format("{},{}", text(columns[kUser]), text(columns[kItem]));
+  if (value >= 0 || time >= 0) list += "," + text(value);
+  if (time >= 0) list += "," + text(time);
+  return mention("columns", list);
+}
+
+/// The same with other columns for value and time.
+std::string columns_option(const FileFormat& format, int value, int time) {
+  return columns_option(format, {format.columns[kUser], format.columns[kItem], value, time});
+}
+
+/// Where several columns are known by their names to hold the same, the caller chooses.
+void refuse_several(const FileFormat& format, Role role, const std::vector<int>& known) {
+  if (known.size() < 2) return;
+  std::string called;
+  std::string choices;
+  for (const int column : known) {
+    FileFormat with = format;
+    with.columns[role] = column;
+    const char* before = called.empty() ? "" : " or ";
+    called += before + with.column_name(role);
+    choices += before + columns_option(format, with.columns);
+  }
+  fail(format, fmt::format("cannot tell which column holds the {}s, {}: choose with {}",
+                           kRoleNames[role], called, choices));
+}
+
+/// By the header's names. False if neither users nor items are among the well-known names.
+bool choose_known(FileFormat& format) {
+  const auto user = find_known(kUser, format.names);
+  const auto item = find_known(kItem, format.names);
+  if (!user && !item) return false;
+  if (!user || !item) {
+    fail(format,
+         fmt::format(
+             "cannot tell which column holds the {}s: the columns are {}; choose them with {}",
+             user ? "item" : "user", listing(format.names),
+             mention("columns", "USER,ITEM,VALUE,TIME")));
+  }
+  const auto known = known_columns(format.names);
+  std::ranges::transform(known, format.columns.begin(), first_of);
+  for (const Role role : {kUser, kItem}) refuse_several(format, role, known[role]);
+  return true;
+}
+
+/// User, item, value and time in this order: no header names them.
+void choose_in_order(FileFormat& format) {
+  if (format.fields < 2) {
+    fail(format, fmt::format("the first row has a single column (separated by {}); say {} if that "
+                             "is wrong",
+                             format.delimiter.name(), mention("delimiter", "TEXT")));
+  }
+  format.columns = {0, 1, format.fields > 2 ? 2 : -1, format.fields > 3 ? 3 : -1};
 }
 
 /// "the columns are user, item, stars" or "its rows have 3 columns".
@@ -189,11 +239,20 @@ std::vector<std::string> cells_of(const SampleRows& sample, int column) {
   return cells;
 }
 
+/// Whether a column is known to hold ids or times.
+bool is_known_otherwise(const FileFormat& format, int column) {
+  const auto known = known_columns(format.names);
+  return std::ranges::any_of(std::array{kUser, kItem, kTime}, [&](Role role) {
+    return std::ranges::find(known[role], column) != known[role].end();
+  });
+}
+
 /// A column of numbers without a name for what they are may be the values: it is not dropped.
 void refuse_unnamed_values(const FileFormat& format, Values wanted, const SampleRows& sample) {
   for (int column = 0; column < static_cast<int>(format.names.size()); ++column) {
     const auto& taken = format.columns;
     if (std::find(taken.begin(), taken.end(), column) != taken.end()) continue;
+    if (is_known_otherwise(format, column)) continue;
     // A first column without a name numbers the rows: pandas writes it.
     if (column == 0 && format.names[0].empty()) continue;
     const auto cells = cells_of(sample, column);
@@ -241,8 +300,7 @@ bool has_names(const FileFormat& format) {
 /// Where neither a name nor the number of columns says what they hold, the order does not either.
 void refuse_unknown_columns(const FileFormat& format) {
   constexpr std::size_t kMostInOrder = 6;
-  const auto known = known_columns(format.names);
-  const bool ids = known[kUser] >= 0 || known[kItem] >= 0;
+  const bool ids = find_known(kUser, format.names) || find_known(kItem, format.names);
   if (ids || (!has_names(format) && format.fields <= kMostInOrder)) return;
   fail(format,
        fmt::format("cannot tell which columns hold users and items: {}; choose them with {}, as "
@@ -272,6 +330,11 @@ bool looks_like_date(const std::string& cell) {
   return time && (time->form == TimeForm::kDate || time->form == TimeForm::kDateTime);
 }
 
+void choose_times(const FileFormat& format, const SampleRows& sample) {
+  refuse_several(format, kTime, find_all_known(kTime, format.names));
+  refuse_other_than_times(format, sample);
+}
+
 /// Nobody is called 2010-10-19T23:55:27Z, unless the header says so.
 void refuse_times_as_ids(const FileFormat& format, const SampleRows& sample) {
   for (const Role role : {kUser, kItem}) {
@@ -288,14 +351,14 @@ void refuse_times_as_ids(const FileFormat& format, const SampleRows& sample) {
 /// A column that is called as events are holds the values where the options explain its words, or
 /// have to.
 void choose_events(FileFormat& format, const ReadOptions& options, const SampleRows& sample) {
-  const int column = event_column(format.names);
-  if (format.has(kValue) || column < 0 || column == format.columns[kUser] ||
-      column == format.columns[kTime]) {
-    return;
-  }
-  if (!options.word_values.empty() || are_words(cells_of(sample, column))) {
-    format.columns[kValue] = column;
-  }
+  if (format.has(kValue)) return;
+  std::vector<int> events = event_columns(format.names);
+  std::erase_if(events, [&](int column) {
+    const bool taken = std::ranges::find(format.columns, column) != format.columns.end();
+    return taken || (options.word_values.empty() && !are_words(cells_of(sample, column)));
+  });
+  refuse_several(format, kValue, events);
+  format.columns[kValue] = first_of(events);
 }
 
 /// Words without numbers, and numbers for words that no column holds.
@@ -315,16 +378,19 @@ void check_words(FileFormat& format, const ReadOptions& options, const SampleRow
                            columns_option(format, -1, format.columns[kTime])));
 }
 
+void choose_values(FileFormat& format, const ReadOptions& options, const SampleRows& sample) {
+  const std::vector<int> known = find_all_known(kValue, format.names);
+  refuse_several(format, kValue, known);
+  choose_events(format, options, sample);
+  if (!format.has(kValue)) refuse_unnamed_values(format, options.values, sample);
+  if (format.has(kValue) && known.empty()) refuse_times_as_values(format, sample);
+  check_words(format, options, sample);
+}
+
 }  // namespace
 
-int event_column(const std::vector<std::string>& names) {
-  const int item = find_known(kItem, names).value_or(-1);
-  for (const std::string_view known : kEventNames) {
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      if (static_cast<int>(i) != item && normalised(names[i]) == known) return static_cast<int>(i);
-    }
-  }
-  return -1;
+std::vector<int> event_columns(const std::vector<std::string>& names) {
+  return columns_among(kEventNames, names);
 }
 
 std::string normalised(std::string_view name) {
@@ -359,17 +425,15 @@ int find_column(const FileFormat& format, const std::string& wanted) {
                            listing(format.names)));
 }
 
-std::array<int, kRoles> known_columns(const std::vector<std::string>& names) {
-  std::array<int, kRoles> columns{};
-  for (const Role role : {kUser, kItem, kValue, kTime}) {
-    columns[role] = find_known(role, names).value_or(-1);
-  }
+std::array<std::vector<int>, kRoles> known_columns(const std::vector<std::string>& names) {
+  std::array<std::vector<int>, kRoles> columns;
+  for (const Role role : {kUser, kItem, kValue, kTime}) columns[role] = find_all_known(role, names);
   return columns;
 }
 
 bool is_known_name(Role role, std::string_view name) {
-  const auto& names = known_names(role);
-  return std::find(names.begin(), names.end(), normalised(name)) != names.end();
+  const KnownNames& known = known_names(role);
+  return contains(known.names, name) || contains(known.beside, name);
 }
 
 std::string FileFormat::column_name(Role role) const {
@@ -387,15 +451,11 @@ void choose_columns(FileFormat& format, const ReadOptions& options, const Sample
   }
   refuse_unknown_columns(format);
   if (!choose_known(format)) choose_in_order(format);
-  if (values_matter) choose_events(format, options, sample);
-  if (values_matter && !format.has(kValue)) refuse_unnamed_values(format, options.values, sample);
-  if (values_matter && format.has(kValue) && !find_known(kValue, format.names)) {
-    refuse_times_as_values(format, sample);
-  }
+  if (values_matter) choose_values(format, options, sample);
   if (!values_matter) format.columns[kValue] = -1;
-  if (values_matter) check_words(format, options, sample);
-  refuse_other_than_times(format, sample);
-  if (!values_matter && !options.keep_times && !needs_times(options)) format.columns[kTime] = -1;
+  choose_times(format, sample);
+  const bool times_matter = values_matter || options.keep_times || needs_times(options);
+  if (!times_matter) format.columns[kTime] = -1;
   refuse_times_as_ids(format, sample);
   check_values(format, options);
 }

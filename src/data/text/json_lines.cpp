@@ -107,13 +107,13 @@ class Objects {
         if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) keys_.push_back(key);
       });
     }
-    const std::array<int, kRoles> known = known_columns(keys_);
-    const int events = event_column(keys_);
+    std::vector<int> known = event_columns(keys_);
+    for (const auto& columns : known_columns(keys_)) {
+      known.insert(known.end(), columns.begin(), columns.end());
+    }
     for (std::size_t k = 0; k < keys_.size(); ++k) {
-      const auto at = static_cast<int>(k);
-      wanted_.push_back(std::find(known.begin(), known.end(), at) != known.end() || events == at ||
-                        std::find(options.columns.begin(), options.columns.end(), keys_[k]) !=
-                            options.columns.end());
+      wanted_.push_back(std::ranges::find(known, static_cast<int>(k)) != known.end() ||
+                        std::ranges::find(options.columns, keys_[k]) != options.columns.end());
     }
     if (keys_.size() < 2) {
       refuse_json(file_,

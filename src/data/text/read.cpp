@@ -369,18 +369,42 @@ std::vector<std::string> files_in(const std::string& folder) {
   return files;
 }
 
+bool is_folder(const std::string& path) {
+  std::error_code unknown;
+  return path != "-" && std::filesystem::is_directory(path, unknown);
+}
+
 /// Folders as their files.
 std::vector<std::string> files_of(const std::vector<std::string>& paths) {
   std::vector<std::string> files;
-  std::error_code unknown;
   for (const std::string& path : paths) {
-    if (path != "-" && std::filesystem::is_directory(path, unknown)) {
+    if (is_folder(path)) {
       std::ranges::move(files_in(path), std::back_inserter(files));
     } else {
       files.push_back(path);
     }
   }
   return files;
+}
+
+/// An error about a file that nobody named says why it is read.
+template <class Read>
+auto telling_of_folders(const std::vector<std::string>& paths, const Read& read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    const auto holds_it = [&](const std::string& path) {
+      const std::string inside = std::filesystem::path(path) / "";
+      return is_folder(path) && std::string_view(error.what()).starts_with(inside);
+    };
+    const auto folder = std::ranges::find_if(paths, holds_it);
+    if (folder == paths.end() || error.kind() == ErrorKind::kCancelled) throw;
+    throw Error(
+        error.kind(),
+        fmt::format("{}; of the folder '{}' all files are read, but those whose names begin "
+                    "with _ or .",
+                    error.message(), printable(*folder, 200)));
+  }
 }
 
 std::string name_of(const std::string& path) { return path == "-" ? "standard input" : path; }
@@ -484,7 +508,8 @@ Interactions read_interactions(const std::vector<std::string>& paths, const Read
         names,
         [&](std::size_t i) { return open_any(opened_as(files[i]), names[i], options, tuning); },
         options, tuning);
-    Interactions data = read_texts(texts, summary, control);
+    Interactions data =
+        telling_of_folders(paths, [&] { return read_texts(texts, summary, control); });
     std::error_code ignored;
     if (std::ranges::all_of(files, [&](const std::string& file) {
           return std::filesystem::is_regular_file(file, ignored);

@@ -23,7 +23,7 @@ TEST(ReadValues, AColumnOfNumbersWithoutAKnownNameIsAskedAbout) {
     }
   }
   EXPECT_THAT(
-      bad_option("user,item,when,points,time\n1,2,x,5,9\n", {}),
+      bad_option("user,item,note,points,time\n1,2,x,5,9\n", {}),
       AllOf(HasSubstr("columns user,item,points,time, or say with columns user,item,-,time")));
   EXPECT_THAT(bad_option("points,user,item\n5,1,2\n", {}), HasSubstr("columns user,item,points"));
   EXPECT_THAT(bad_option("user,item,my points\n1,2,5\n", {}), HasSubstr("columns user,item,3"));
@@ -96,6 +96,55 @@ TEST(ReadColumns, AHeaderThatNamesNeitherUsersNorItemsIsRefused) {
                 HasSubstr("cannot tell which columns hold users and items"))
         << header;
   }
+}
+
+TEST(ReadColumns, TwoColumnsOfOneRoleAreRefused) {
+  EXPECT_THAT(bad_option("userId,movieId,item,rating\n1,10,5,3\n", {}),
+              HasSubstr("cannot tell which column holds the items, column 2 (movieId) or column 3 "
+                        "(item): choose with columns userId,movieId,rating or columns "
+                        "userId,item,rating"));
+  EXPECT_THAT(bad_option("user_id,userId,item\n1,10,5\n", {}),
+              HasSubstr("holds the users, column 1 (user_id) or column 2 (userId)"));
+  EXPECT_THAT(bad_option("user,item,rating,score\n1,10,5,3\n", {}),
+              HasSubstr("with columns user,item,rating or columns user,item,score"));
+  EXPECT_THAT(bad_option("user,item,rating,rating\n1,10,5,3\n", {}),
+              HasSubstr("with columns user,item,3 or columns user,item,4"));
+  EXPECT_THAT(bad_option("user,item,date,time\n1,10,2001-02-03,5\n", {}),
+              HasSubstr("with columns user,item,-,date or columns user,item,-,time"));
+  EXPECT_THAT(
+      bad_option("user,item,event,action\na,b,view,click\n", {.word_values = {{"view", 1.0}}}),
+      HasSubstr("holds the values, column 3 (event) or column 4 (action)"));
+  EXPECT_THAT(bad_option("{\"user\": 1, \"item\": 2, \"movie\": 3}\n", {}),
+              HasSubstr("holds the items, column 2 (item) or column 3 (movie)"));
+}
+
+TEST(ReadColumns, NothingIsRefusedWhereTheCallerNamedTheColumns) {
+  const ReadOptions named{.columns = {"userId", "movieId", "rating"}};
+  EXPECT_EQ(cells(read_text("userId,movieId,item,rating,score\n1,10,5,3,4\n", named)),
+            (Cells{{{"1", "10"}, 3.0F}}));
+  // Values that nobody reads are not asked about.
+  const ReadOptions unused{.values = Values::kUnused};
+  EXPECT_EQ(read_text("user,item,rating,score\n1,10,5,3\n", unused).by_user.nnz(), 1);
+}
+
+TEST(ReadColumns, WhatStandsBesideAnIdDoesNotMakeItAmbiguous) {
+  const auto item_of = [](const char* header) {
+    return read_text(header + std::string("\na,b,c,d\n"), {.values = Values::kUnused})
+        .items.name(0);
+  };
+  EXPECT_EQ(item_of("user,title,movieId,x"), "c");
+  EXPECT_EQ(item_of("user,artist_name,artist_id,x"), "c");
+  EXPECT_EQ(item_of("user_id,asin,parent_asin,title"), "b");
+  EXPECT_EQ(item_of("visitorid,event,itemid,session_id"), "c");
+  EXPECT_EQ(item_of("userId,movieId,tag,username"), "b");
+  EXPECT_EQ(item_of("userId,title,x,y"), "b");
+  EXPECT_THAT(bad_option("userId,title,tag\n1,a,b\n", {.values = Values::kUnused}),
+              HasSubstr("holds the items, column 2 (title) or column 3 (tag)"));
+  const auto review = read_text(
+      "{\"reviewerID\": \"a\", \"asin\": \"b\", \"overall\": 5, \"reviewTime\": \"09 13, 2009\", "
+      "\"unixReviewTime\": 1252800000}\n",
+      {.keep_times = true});
+  EXPECT_EQ(times(review).at({"a", "b"}), 1252800000);
 }
 
 TEST(ReadFields, MoreThanTheHeaderHasIsABadRow) {
