@@ -27,8 +27,8 @@ class Search:
                     suits everything as the trial's are from what suits the part that it was trained on;
                     baseline: what it was compared with (popular, or bias for ratings). A
                     trial is a dict: trial (its number), algorithm, origin, value (None where the
-                    algorithm refused the data, training failed or the time was over), final_value (None but for trials of the final round, of which the
-                    winner's is the best), failure, iterations (done), best_iteration, seconds, finished
+                    algorithm refused the data, training failed or the time was over), final_value (None but for trials of the final round;
+                    the winner's is the best, or it has the defaults of what auto chooses and the best is less than 0.5 % better), failure, iterations (done), best_iteration, seconds, finished
                     (seconds of the search) and params, which an estimator of the algorithm takes:
                     Als(**search.best["params"])
     final_parts     validation parts that final values are means over; 0 without a final round, as where
@@ -38,7 +38,7 @@ class Search:
     measured_users  on whom trials were measured, of the validation_users with something held out: fewer
                     where a budget of time is short of lists for all
     importance      (algorithm, parameter, share): how much of what trials differ in the parameter
-                    explains, from 0 to 1, the largest first
+                    explains, from 0 to 1, the largest first; of algorithms with 8 trials or more
     """
 
     model: Model
@@ -64,17 +64,24 @@ class Search:
         return made
 
     def _repr_html_(self) -> str:
-        rows = {"winner": f"{self.best['algorithm']}, {self.metric} {self.best['value']:.4f}",
+        rows = {"winner": f"trial {self.best['trial']}, {self.best['algorithm']}, {self.metric} {self.best['value']:.4f}",
                 "trials": f"{len(self.trials)} in {self.seconds:.0f} s"}
         if self.baseline["value"] is not None:
             rows["compared with"] = f"{self.baseline['algorithm']}, {self.baseline['value']:.4f}"
         used = {name: str(value) for name, value in self.best["params"].items() if value is not None}
-        good = sorted((trial for trial in self.trials if trial["value"] is not None),
-                      key=lambda trial: float(trial["value"]), reverse=self.higher_is_better)[:5]
+        good = sorted((trial for trial in self.trials if trial["value"] is not None), key=self._place)[:5]
+        final = [f"mean of {self.final_parts} parts"] if self.final_parts else []
         return table("Search", rows) + grid(
-            ["trial", "algorithm", self.metric, "iterations", "seconds"],
-            [[str(trial["trial"]), trial["algorithm"], f"{trial['value']:.4f}", str(trial["iterations"]),
-              f"{trial['seconds']:.1f}"] for trial in good]) + table("Parameters of the winner", used, folded=True)
+            ["trial", "algorithm", *final, self.metric, "iterations", "seconds"],
+            [[str(trial["trial"]), trial["algorithm"], *(_four_digits(trial["final_value"]) for _ in final),
+              _four_digits(trial["value"]), str(trial["iterations"]), f"{trial['seconds']:.1f}"] for trial in good]
+        ) + table("Parameters of the winner", used, folded=True)
+
+    def _place(self, trial: dict[str, Any]) -> tuple[bool, bool, float]:
+        """The winner first, then the trials of the final round, then the others; the best of them first."""
+        final = trial["final_value"]
+        value = trial["value"] if final is None else final
+        return trial["trial"] != self.best["trial"], final is None, -value if self.higher_is_better else value
 
     def to_pandas(self) -> Any:
         """A row for each trial, with a column for each parameter."""
@@ -86,6 +93,10 @@ class Search:
     def __repr__(self) -> str:
         return (f"<likewise.Search: {len(self.trials)} trials, best {self.metric} "
                 f"{self.best['value']:.4f} by {self.best['algorithm']}>")
+
+
+def _four_digits(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"
 
 
 @by_name
@@ -103,8 +114,8 @@ def tune(interactions: Any, *, algorithms: str | Collection[str] | None = None,
     algorithms         one, several, or None for all that learn from this feedback and that the device
                        trains by their defaults
     metric             what the best are best by: "ndcg@10" (as it is for implicit feedback), "rmse" ...
-    budget             how long to search: "30s", "10m", "1h", or a number of trials, which gives the
-                       same result again. In a time is the training of the winner, too, as long as its
+    budget             how long to search: "30s", "10m" (the default), "1h", or a number of trials, which gives
+                       the same result again. In a time is the training of the winner, too, as long as its
                        trial says that it will take
     seed               of the search and of the validation parts
     validation         held-out interactions to measure on; the winner is trained on them too. Without

@@ -22,13 +22,19 @@ def test_the_winner_and_the_table_of_trials(ratings):
     assert search.metric == "ndcg@10" and search.higher_is_better
     assert len(search.trials) == 8 and search.baseline["algorithm"] == "popular"
     finals = [trial["final_value"] for trial in search.trials if trial["final_value"] is not None]
-    assert search.final_parts == 3 and search.best["final_value"] == max(finals)
+    assert search.final_parts == 3 and search.best["final_value"] >= max(finals) / 1.005
     table = search.to_pandas()
-    assert len(table) == 8 and table["final_value"].max() == search.best["final_value"]
+    assert len(table) == 8 and table["final_value"].max() == max(finals)
     assert {"factors", "neighbours", "seconds"} <= set(table.columns)
     kept = search.model.provenance["search"]
     assert kept["value"] == search.best["value"] and kept["trials"] == 8 and kept["budget"] == "8"
     assert "8 trials" in repr(search)
+    page = search._repr_html_()
+    rows = [[cell.split("</td>")[0] for cell in row.split("<td>")[1:]] for row in page.split("<tr>") if row.count("<td>") == 6]
+    assert "mean of 3 parts" in page and rows[0][0] == str(search.best["trial"])
+    assert [row[2] for row in rows[1:]] == sorted((row[2] for row in rows[1:]), reverse=True)
+    others = [trial["value"] for trial in search.trials if trial["final_value"] is None and trial["value"] is not None]
+    assert [row[3] for row in rows if not row[2]] == [f"{value:.4f}" for value in sorted(others)[::-1][:5 - len(finals)]]
 
 
 def test_its_parameters_train_the_same_model(ratings):
@@ -36,7 +42,7 @@ def test_its_parameters_train_the_same_model(ratings):
     params = {name: value for name, value in search.best["params"].items() if name != "algorithm"}
     again = likewise.Als(**params).fit(ratings).model_
     assert np.array_equal(again.user_factors, search.model.user_factors)
-    assert len(search.model.iterations) == search.best["best_iteration"]
+    assert len(search.model.iterations) == params["iterations"]
 
 
 def test_the_same_seed_the_same_search(ratings):
