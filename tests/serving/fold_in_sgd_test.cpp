@@ -241,7 +241,8 @@ TEST(FoldInBpr, NegativesAreDrawnAsInTraining) {
                                  {3, 5, 1.0F}});
   // Liked by others: item 0 once, 1 three times, 5 twice, 3 and 7 once, 2 only disliked.
   const std::vector<Index> likes{0, 3};
-  const std::vector<double> uniform{0, 1.0 / 6, 1.0 / 6, 0, 1.0 / 6, 1.0 / 6, 1.0 / 6, 1.0 / 6};
+  // Nobody has touched 4 and 6.
+  const std::vector<double> uniform{0, 1.0 / 4, 1.0 / 4, 0, 0, 1.0 / 4, 0, 1.0 / 4};
   const std::vector<double> popular{0, 3.0 / 6, 0, 0, 0, 2.0 / 6, 0, 1.0 / 6};
   for (const BprNegatives kind : {BprNegatives::kUniform, BprNegatives::kPopular}) {
     const std::vector<double>& shares = kind == BprNegatives::kUniform ? uniform : popular;
@@ -264,7 +265,8 @@ TEST(FoldInBpr, NegativesAreDrawnAsInTraining) {
 }
 
 TEST(FoldInBpr, RowsThatItCannotRankAreRefused) {
-  const Factors f{Matrix(4, 2), Matrix(3, 2), {}, {}, 0.0F};
+  Factors f{Matrix(4, 2), Matrix(3, 2), {}, {}, 0.0F};
+  for (Index item = 0; item < 3; ++item) f.items.row(item)[0] = 1.0F;
   const auto refusal = [&](const BprParams& params, const FoldInRow& row, const CsrView& history) {
     return error_of(ErrorKind::kInvalidArgument,
                     [&] { (void)PairwiseRows(f, params, history).solve(row); });

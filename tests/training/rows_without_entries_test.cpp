@@ -93,7 +93,6 @@ const std::vector<Case>& cases() {
       {"item-knn", "implicit", 0.0, {{"sum_lists", "reverse"}, {"sum_scale", "offset"}}},
       {"user-knn", "implicit", 0.0},
       {"item-knn", "explicit", 0.0},
-      {"popular", "implicit", 0.0},
       {"bias", "explicit", 0.0},
       {"ease", "implicit", 1e-4},
       {"ease", "implicit", 1e-4, {{"form", "local"}}},
@@ -179,7 +178,7 @@ TEST(RowsWithoutEntries, ChangeNoUpdate) {
   more.by_user = cells.share();
   const Interactions placed = by_numbers(cells.view(), 1500, 4000);
   const Device cpu = open_device("cpu");
-  for (const char* algorithm : {"als", "item-knn", "popular"}) {
+  for (const char* algorithm : {"als", "item-knn"}) {
     const Case one{algorithm, "implicit", 0.0};
     const Model there = train(plan_of(one, sparse()), sparse());
     const Model here = train(plan_of(one, films()), films());

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "algorithms/popular/popular.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "algorithms/cost.h"
-#include "algorithms/rows_with_entries.h"
 #include "core/system/parallel.h"
 #include "core/system/per_thread.h"
 #include "likewise/popular.h"
@@ -38,12 +36,12 @@ std::vector<Index> count_users(const CsrView& by_user, Feedback feedback) {
 
 Popularity train_popular(const CsrView& by_user, const PopularParams& params) {
   Popularity result{Array<float>(by_user.cols)};
+  if (by_user.rows == 0) return result;
   const std::vector<Index> counts = count_users(by_user, params.feedback);
-  // share(i) = users with i / users with anything
-  const Index users = std::max<Index>(1, RowsWithEntries(by_user).count(Side::kUsers));
+  // share(i) = users with i / users
   for (Index item = 0; item < by_user.cols; ++item) {
-    result.shares[item] =
-        static_cast<float>(static_cast<double>(counts[static_cast<std::size_t>(item)]) / users);
+    result.shares[item] = static_cast<float>(
+        static_cast<double>(counts[static_cast<std::size_t>(item)]) / by_user.rows);
   }
   return result;
 }

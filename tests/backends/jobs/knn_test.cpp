@@ -192,8 +192,10 @@ TEST_P(KnnOnDevice, RoundingMakesNoNeighbours) {
       const bool of_counts = GetParam() == Similarity::kLogLikelihood;
       if (!of_counts || first) entries.push_back({0, c, first ? 0.3F : 0.1F});
       if (!of_counts || even) entries.push_back({1, c, even ? 0.7F : 0.1F});
+      // A column counts where somebody has it. What has all of them shares all by chance.
+      if (of_counts) entries.push_back({2, c, 1.0F});
     }
-    const CsrMatrix matrix = make_csr(2, 2 * half, entries);
+    const CsrMatrix matrix = make_csr(3, 2 * half, entries);
     for (const Device& each : {open_device("reference"), device()}) {
       KnnParams params = params_of(Feedback::kExplicit, Side::kUsers, GetParam(), 3, 1);
       const KnnLists found = train_knn(matrix.view(), params, each).neighbours;
