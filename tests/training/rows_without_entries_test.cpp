@@ -24,12 +24,12 @@
 namespace likewise {
 namespace {
 
-const Interactions& films() {
+const Interactions& full() {
   static const Interactions data = generate(parse_shape("300x80x6000"), 1);
   return data;
 }
 
-/// Where user and item `row` of films() are among those without entries.
+/// Where user and item `row` of full() are among those without entries.
 [[nodiscard]] Index place(Index row) { return 3 * row + 2; }
 
 [[nodiscard]] Interactions by_numbers(const CsrView& by_user, Index users, Index items) {
@@ -47,9 +47,9 @@ const Interactions& films() {
   return all;
 }
 
-/// films() with two rows of no entries before each, and more at the end.
+/// full() with two rows of no entries before each, and more at the end.
 const Interactions& sparse() {
-  static const Interactions data = by_numbers(films().by_user.view(), 1500, 4000);
+  static const Interactions data = by_numbers(full().by_user.view(), 1500, 4000);
   return data;
 }
 
@@ -58,12 +58,12 @@ const Interactions& sparse() {
   return {std::shared_ptr<const Model>(std::shared_ptr<const Model>(), &model), open_device("cpu")};
 }
 
-/// Of all pairs of films().
+/// Of all pairs of full().
 [[nodiscard]] std::vector<float> scores_of(const Model& model, bool placed) {
   std::vector<Index> users;
   std::vector<Index> items;
-  for (Index user = 0; user < films().by_user.rows; ++user) {
-    for (Index item = 0; item < films().by_user.cols; ++item) {
+  for (Index user = 0; user < full().by_user.rows; ++user) {
+    for (Index item = 0; item < full().by_user.cols; ++item) {
       users.push_back(placed ? place(user) : user);
       items.push_back(placed ? place(item) : item);
     }
@@ -108,12 +108,12 @@ const std::vector<Case>& cases() {
 
 TEST(RowsWithoutEntries, ChangeNothingThatIsDecided) {
   for (const Case& one : cases()) {
-    EXPECT_EQ(plan_of(one, sparse()).params, plan_of(one, films()).params) << one.algorithm;
+    EXPECT_EQ(plan_of(one, sparse()).params, plan_of(one, full()).params) << one.algorithm;
   }
   for (const Feedback feedback : {Feedback::kImplicit, Feedback::kExplicit}) {
     const Device cpu = open_device("cpu");
     const AlgorithmChoice there = choose_algorithm(sparse().by_user.view(), feedback, cpu);
-    const AlgorithmChoice here = choose_algorithm(films().by_user.view(), feedback, cpu);
+    const AlgorithmChoice here = choose_algorithm(full().by_user.view(), feedback, cpu);
     EXPECT_EQ(there.algorithm, here.algorithm);
     EXPECT_EQ(there.reason, here.reason);
   }
@@ -123,7 +123,7 @@ TEST(RowsWithoutEntries, ChangeNoScore) {
   for (const Case& one : cases()) {
     SCOPED_TRACE(std::string(one.algorithm) + " " + one.feedback);
     const std::vector<float> there = scores_of(train(plan_of(one, sparse()), sparse()), true);
-    const std::vector<float> here = scores_of(train(plan_of(one, films()), films()), false);
+    const std::vector<float> here = scores_of(train(plan_of(one, full()), full()), false);
     if (one.tolerance == 0.0) {
       EXPECT_EQ(there, here);
       continue;
@@ -141,10 +141,10 @@ TEST(RowsWithoutEntries, AreZeroInFactorsAndResumedFrom) {
     TrainingRequest request{.algorithm = algorithm, .parameters = one.also, .device = "cpu"};
     request.resume = &begun;
     const Model resumed = train(prepare(request, sparse()), sparse());
-    const Model whole = train(plan_of(one, films()), films());
+    const Model whole = train(plan_of(one, full()), full());
     EXPECT_EQ(scores_of(resumed, true), scores_of(whole, false)) << algorithm;
     for (Index item = 0; item < resumed.items.size(); ++item) {
-      if (item % 3 == 2 && item < place(films().by_user.cols)) continue;
+      if (item % 3 == 2 && item < place(full().by_user.cols)) continue;
       EXPECT_THAT(resumed.factors()->items.row_span(item), testing::Each(0.0F));
     }
   }
@@ -156,7 +156,7 @@ TEST(RowsWithoutEntries, ChangeNoNewUser) {
   for (Index& item : placed.columns) item = place(item);
   const Case one{"als", "implicit", 0.0};
   Model there = train(plan_of(one, sparse()), sparse());
-  const Model here = train(plan_of(one, films()), films());
+  const Model here = train(plan_of(one, full()), full());
   const auto factors_of_row = [&](const Model& model, const FoldInRow& of) {
     const FoldedIn found = recommender_of(model).fold_in(Side::kUsers, std::vector{of});
     const auto x = found.factors.row_span(0);
@@ -173,15 +173,15 @@ TEST(RowsWithoutEntries, ChangeNoUpdate) {
   for (Index user = 0; user < 40; ++user) entries.push_back({user, (user * 7) % 80, 2.0F});
   const CsrMatrix cells = test::make_csr(300, 80, entries);
   Interactions more;
-  more.users = films().users.share();
-  more.items = films().items.share();
+  more.users = full().users.share();
+  more.items = full().items.share();
   more.by_user = cells.share();
   const Interactions placed = by_numbers(cells.view(), 1500, 4000);
   const Device cpu = open_device("cpu");
   for (const char* algorithm : {"als", "item-knn"}) {
     const Case one{algorithm, "implicit", 0.0};
     const Model there = train(plan_of(one, sparse()), sparse());
-    const Model here = train(plan_of(one, films()), films());
+    const Model here = train(plan_of(one, full()), full());
     EXPECT_EQ(scores_of(update_model(there, placed, {}, cpu).model, true),
               scores_of(update_model(here, more, {}, cpu).model, false))
         << algorithm;
