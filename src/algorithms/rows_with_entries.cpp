@@ -126,7 +126,7 @@ IterationResult train_rows_with_entries(
     const CsrView& by_user, const IterationRun& run,
     const std::function<IterationResult(const CsrView&, const IterationRun&)>& train) {
   const RowsWithEntries rows(by_user);
-  if (rows.are_all()) return train(by_user, run);
+  if (rows.are_all() || by_user.nnz() == 0) return train(by_user, run);
   const CsrMatrix part = rows.part_of(by_user);
   const ShownRun shown(rows, run);
   const auto row_among_all = [&](Side side, Index row) {

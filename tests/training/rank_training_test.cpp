@@ -18,6 +18,7 @@
 
 #include "algorithms/als/als.h"
 #include "algorithms/iteration_run.h"
+#include "algorithms/rows_with_entries.h"
 #include "backends/cuda/host/load_plugin.h"
 #include "backends/distributed/als/als_ranks.h"
 #include "backends/distributed/partition.h"
@@ -45,8 +46,10 @@ struct Cell {
   float value;
 };
 
+/// Ranks get ids with their rows, so that each has some.
 [[nodiscard]] CsrMatrix some_matrix(Feedback feedback) {
-  return test::awkward_matrix(60, 33, feedback == Feedback::kImplicit, 7);
+  const CsrMatrix matrix = test::awkward_matrix(60, 33, feedback == Feedback::kImplicit, 7);
+  return RowsWithEntries(matrix.view()).part_of(matrix.view());
 }
 
 [[nodiscard]] std::vector<Cell> cells_of(const CsrView& matrix) {
