@@ -126,7 +126,8 @@ IterationResult train_rows_with_entries(
     const CsrView& by_user, const IterationRun& run,
     const std::function<IterationResult(const CsrView&, const IterationRun&)>& train) {
   const RowsWithEntries rows(by_user);
-  if (rows.are_all() || by_user.nnz() == 0) return train(by_user, run);
+  const bool drawn_by_caller = run.start != nullptr && run.completed_iterations == 0;
+  if (rows.are_all() || drawn_by_caller || by_user.nnz() == 0) return train(by_user, run);
   const CsrMatrix part = rows.part_of(by_user);
   const ShownRun shown(rows, run);
   const auto row_among_all = [&](Side side, Index row) {

@@ -46,7 +46,8 @@ class RowsWithEntries {
                                                    Side side);
 
 /// What `train` learns of the rows with entries alone, among all. Factors to start from, those that
-/// `run` is shown, and rows in errors are numbered as in `by_user`.
+/// `run` is shown, and rows in errors are numbered as in `by_user`. First factors that the caller
+/// drew (a start after 0 iterations) are for all rows: of these it learns of all.
 [[nodiscard]] IterationResult train_rows_with_entries(
     const CsrView& by_user, const IterationRun& run,
     const std::function<IterationResult(const CsrView&, const IterationRun&)>& train);
