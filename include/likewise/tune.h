@@ -15,6 +15,7 @@
 /// all had a turn. A training or validation that the time left does not allow is broken off.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <span>
@@ -200,6 +201,8 @@ struct TuneRun {
   std::function<void(const TuneProgress&)> on_trial{};
   /// Called before the winner is trained.
   std::function<void(const TuneResult&)> on_winner{};
+  /// What times are measured by. Two threads call it.
+  std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
 };
 
 /// Searches, and trains the winner on everything. Deterministic in (data, options) with a budget of

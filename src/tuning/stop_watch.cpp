@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuning/stop_watch.h"
 
+#include <utility>
+
 namespace likewise {
 namespace {
 
@@ -8,8 +10,8 @@ constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
 
 }  // namespace
 
-StopWatch::StopWatch(const std::atomic<bool>* caller)
-    : caller_(caller), thread_([this] { watch(); }) {}
+StopWatch::StopWatch(const std::atomic<bool>* caller, std::function<Clock::time_point()> now)
+    : caller_(caller), now_(std::move(now)), thread_([this] { watch(); }) {}
 
 StopWatch::~StopWatch() {
   {
@@ -29,7 +31,7 @@ void StopWatch::set_end(std::optional<Clock::time_point> end) {
 
 void StopWatch::look() {
   const bool asked = caller_ != nullptr && caller_->load(std::memory_order_relaxed);
-  if (asked || (end_ && Clock::now() >= *end_)) flag_ = true;
+  if (asked || (end_ && now_() >= *end_)) flag_ = true;
 }
 
 void StopWatch::watch() {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -16,8 +17,8 @@ class StopWatch {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `caller` may be null.
-  explicit StopWatch(const std::atomic<bool>* caller);
+  /// `caller` may be null. `now` is called by a thread of its own too.
+  StopWatch(const std::atomic<bool>* caller, std::function<Clock::time_point()> now);
   ~StopWatch();
   StopWatch(const StopWatch&) = delete;
   StopWatch& operator=(const StopWatch&) = delete;
@@ -31,6 +32,7 @@ class StopWatch {
   void look();
 
   const std::atomic<bool>* caller_;
+  std::function<Clock::time_point()> now_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Clock::time_point> end_;

@@ -200,8 +200,8 @@ TuneSearch::TuneSearch(const Interactions& train_part, const Interactions& valid
       cut_(cut),
       options_(options),
       run_(run),
-      begin_(Clock::now()),
-      watch_(run.control.cancel) {
+      begin_(run.now()),
+      watch_(run.control.cancel, run.now) {
   result_.metric = metric_of(options);
   const std::vector<std::string> names = algorithms_of(options);
   for (const std::string& name : names) {
@@ -320,9 +320,11 @@ nlohmann::ordered_json TuneSearch::description() const {
           {"features", description_of(run_.features)}};
 }
 
-double TuneSearch::spent() const {
-  return replayed_ + std::chrono::duration<double>(Clock::now() - begin_).count();
+double TuneSearch::since(Clock::time_point begin) const {
+  return std::chrono::duration<double>(run_.now() - begin).count();
 }
+
+double TuneSearch::spent() const { return replayed_ + since(begin_); }
 
 int TuneSearch::trials_left() const {
   return options_.budget.trials - static_cast<int>(result_.trials.size());
@@ -793,7 +795,7 @@ std::optional<double> TuneSearch::final_value(TuneTrial& trial, const Interactio
     outcome = *known;
     replayed_ += outcome.seconds;
   } else {
-    const auto begin = Clock::now();
+    const Clock::time_point begin = run_.now();
     stop_at(finals_seconds_);
     try {
       (void)train_once(trial.params, training, test, outcome);
@@ -801,7 +803,7 @@ std::optional<double> TuneSearch::final_value(TuneTrial& trial, const Interactio
       note_failure(error, outcome);
     }
     if (spent() >= finals_seconds_) return std::nullopt;  // perhaps not trained to the end
-    outcome.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    outcome.seconds = since(begin);
     journal_->add(trial.params, number, outcome);
   }
   trial.seconds += outcome.seconds;
@@ -834,7 +836,7 @@ void TuneSearch::note_failure(const Error& error, TrainingOutcome& outcome) cons
 
 TrainingOutcome TuneSearch::train_now(const TrainingParams& params, Runner& runner,
                                       bool iterating) {
-  const auto begin = Clock::now();
+  const Clock::time_point begin = run_.now();
   TrainingOutcome outcome;
   try {
     if (iterating) {
@@ -848,18 +850,18 @@ TrainingOutcome TuneSearch::train_now(const TrainingParams& params, Runner& runn
     note_failure(error, outcome);
     runner.model.reset();
   }
-  outcome.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  outcome.seconds = since(begin);
   return outcome;
 }
 
 Model TuneSearch::train_once(const TrainingParams& params, const Interactions& training,
                              const Interactions& validation, TrainingOutcome& outcome) const {
-  const auto begin = Clock::now();
+  const Clock::time_point begin = run_.now();
   const Device& device = device_of(algorithm_name(params));
   ResolvedRun how;
   how.control.cancel = &watch_.flag();
   Model model = train(training, params, device, how);
-  outcome.training_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  outcome.training_seconds = since(begin);
   how.validation = &validation;
   how.validation_metric = result_.metric.key;
   take_value(make_measure(model, device, how)(model.learned), outcome);

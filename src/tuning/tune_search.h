@@ -84,6 +84,7 @@ class TuneSearch {
 
   [[nodiscard]] bool by_time() const { return options_.budget.trials == 0; }
   /// Earlier runs of a resumed search included.
+  [[nodiscard]] double since(Clock::time_point begin) const;  ///< seconds
   [[nodiscard]] double spent() const;
   [[nodiscard]] int trials_left() const;
   /// Of a budget of time, as much as the best so far needs to be trained on everything, and the
