@@ -227,7 +227,7 @@ class Estimator(_Answering):
 
     def __repr__(self) -> str:
         changed = [f"{name}={getattr(self, name)!r}" for name, known in self._signature().items()
-                   if getattr(self, name) != known.default]
+                   if getattr(self, name) not in (None, known.default)]
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def _repr_html_(self) -> str:

@@ -49,6 +49,11 @@ class Progress:
         self.close()
 
 
+def is_watched() -> bool:
+    """Whether somebody may look at a bar while the work goes on."""
+    return _in_notebook() or sys.stderr.isatty()
+
+
 def bar_class() -> Callable[..., Any]:
     """tqdm's bar for where the program runs; without tqdm one of our own, as in a notebook without the widgets that tqdm
     draws with."""

@@ -12,7 +12,7 @@ from likewise.display import grid, table
 from likewise.features import Features
 from likewise.interactions import Path, as_interactions
 from likewise.model import Model
-from likewise.progress import Progress, logger
+from likewise.progress import Progress, is_watched, logger
 
 if TYPE_CHECKING:
     from likewise.estimator import Estimator
@@ -106,7 +106,7 @@ def tune(interactions: Any, *, algorithms: str | Collection[str] | None = None,
          validation_method: Literal["random", "per-user", "last", "time"] | None = None,
          validation_share: float | None = None, journal: Path | None = None,
          resume: bool = False, item_features: Any = None, user_features: Any = None,
-         feature_regularization: float | None = None, device: Any = "auto", threads: int = 0, progress: bool = False,
+         feature_regularization: float | None = None, device: Any = "auto", threads: int = 0, progress: bool | None = None,
          callback: Callable[[dict[str, Any]], object] | None = None) -> Search:
     """Searches for good parameters on a part of the interactions, measures them on the rest, and trains
     the best on all of them. They and `validation` are Interactions, or what Interactions() takes.
@@ -127,7 +127,7 @@ def tune(interactions: Any, *, algorithms: str | Collection[str] | None = None,
     item_features      what the model of the winner learns, as of fit(); user_features: the same of users. Only
                        algorithms with factors are searched then. Trials are without
     feature_regularization  as of fit(); the search does not try others
-    progress           shows a bar
+    progress           shows a bar; None: in a notebook and on a terminal
     callback           called after each training with its trial
 
     Keep test data out of `interactions`: what the search has seen cannot say how good a model is.
@@ -159,7 +159,7 @@ def tune(interactions: Any, *, algorithms: str | Collection[str] | None = None,
             callback(trial)
 
     features = Features(item_features, user_features, feature_regularization)
-    with Progress(progress) as listener:
+    with Progress(is_watched() if progress is None else progress) as listener:
         model, found, interruption = call(
             _core.tune, data._core, names, feedback, "" if metric is None else metric, str(budget), seed,
             None if held_out is None else held_out._core, "" if held_out is None else held_out.name,

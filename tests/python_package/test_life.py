@@ -198,6 +198,16 @@ def test_a_terminal_has_a_bar_without_tqdm(ratings, capsys, monkeypatch, without
     assert "train: 5 of 5 iterations, 0 s\n" in capsys.readouterr().err
 
 
+def test_a_search_has_a_bar_where_somebody_looks(ratings, capsys, monkeypatch, without_tqdm):
+    likewise.tune(ratings, algorithms="item-knn", budget=2)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    likewise.tune(ratings, algorithms="item-knn", budget=2, progress=False)
+    assert capsys.readouterr().err == ""
+    likewise.tune(ratings, algorithms="item-knn", budget=2)
+    assert "2 of 2 trials" in capsys.readouterr().err
+
+
 def test_a_notebook_has_a_bar_without_tqdm(ratings, monkeypatch, without_tqdm):
     drawn = []
     place = types.SimpleNamespace(update=lambda bar: drawn.append(bar._repr_html_()))

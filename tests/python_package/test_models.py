@@ -822,6 +822,7 @@ def test_the_estimator_of_a_search(ratings):
     best = search.best_estimator
     assert type(best) is likewise.ItemKnn and best.model_ is search.model
     assert best.get_params() == likewise.ItemKnn(**search.best["params"]).get_params()
+    assert "None" not in repr(best)
 
 
 def test_predictions_of_what_is_not_known_are_told(model, caplog):
