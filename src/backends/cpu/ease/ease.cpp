@@ -19,9 +19,7 @@ namespace {
 /// The upper triangle of S + L.
 void fill_system(const CsrView& by_user, const EaseScales& scales, const RunControl& control,
                  Matrix& s) {
-  const CsrMatrix by_item = transpose(by_user);
-  const CsrView items = by_item.view();
-  const EaseGram gram(by_user, items, scales);
+  const EaseGram gram(by_user, scales);
   Pool<Array<double>> pool;
   parallel_blocks(by_user.cols, 8, [&](Offset begin, Offset end, Offset) {
     control.check();

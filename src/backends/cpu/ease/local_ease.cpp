@@ -199,9 +199,7 @@ KnnLists local_ease(const CsrView& by_user, const EaseSystem& system, const KnnL
                     const RunControl& control) {
   check_candidates(by_user, candidates);
   const EaseScales scales = make_ease_scales(by_user, system);
-  const CsrMatrix by_item = transpose(by_user);
-  const CsrView items = by_item.view();
-  const EaseGram gram(by_user, items, scales);
+  const EaseGram gram(by_user, scales);
   std::vector<std::vector<Candidate>> lists(static_cast<std::size_t>(by_user.cols));
   for (Index first = 0; first < by_user.cols;) {
     Batch batch(candidates, first, scales);
