@@ -131,7 +131,7 @@ if(LIKEWISE_CUDA_IS_A_CHECK)
   include(CheckCompilerFlag)
   check_compiler_flag(CUDA --Ofast-compile=max LIKEWISE_CUDA_FAST_COMPILE)
   if(LIKEWISE_CUDA_FAST_COMPILE)
-    set(quick_kernels ;--Ofast-compile=max)
+    set(quick_kernels --Ofast-compile=max)
   endif()
 endif()
 # likewise_compile_cuda(TARGET): what a target with CUDA sources needs.
@@ -141,7 +141,7 @@ function(likewise_compile_cuda target)
     CUDA_ARCHITECTURES "${LIKEWISE_CUDA_COMPILED_FOR}" CUDA_RUNTIME_LIBRARY Static
     CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF)
   target_compile_options(${target} PRIVATE
-    "$<$<COMPILE_LANGUAGE:CUDA>:-Xfatbin=-compress-all;-Xcompiler=${host_warnings}${quick_kernels}>")
+    "$<$<COMPILE_LANGUAGE:CUDA>:-Xfatbin=-compress-all;-Xcompiler=${host_warnings};${quick_kernels}>")
   target_compile_definitions(${target} PRIVATE $<$<BOOL:${LIKEWISE_HAS_SM_90A}>:LIKEWISE_SM_90A>)
   if(LIKEWISE_WERROR)
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")
