@@ -154,6 +154,7 @@ struct Serve {
       }
     });
     (void)progress.finish();
+    if (events.empty()) progress.say("what it takes in: " + events_path());
     progress.say(fmt::format("serves {} at http://{}", models_text(), http.address().text()));
     http.run();
     progress.say("ended");
@@ -163,9 +164,12 @@ struct Serve {
   [[nodiscard]] std::unique_ptr<server::Live> open_events(
       const std::function<void(const std::string&)>& say) const {
     if (events == kOff) return nullptr;
-    return std::make_unique<server::Live>(
-        server::open_event_store(events.empty() ? files.front() + ".events" : events),
-        server::Live::Options{.say = say});
+    return std::make_unique<server::Live>(server::open_event_store(events_path()),
+                                          server::Live::Options{.say = say});
+  }
+
+  [[nodiscard]] std::string events_path() const {
+    return events.empty() ? files.front() + ".events" : events;
   }
 
   [[nodiscard]] std::string models_text() const {

@@ -188,8 +188,12 @@ struct Train {
     const std::vector<StageTime>& stages = progress.finish();
     if (!model.iterations.empty()) {
       const Iteration& last = model.iterations.back();
-      progress.say(fmt::format("stopped after iteration {} ({}); objective {:.6g}", last.iteration,
-                               model.stop_reason, last.objective));
+      const std::string end =
+          model.stop_reason == "iterations"
+              ? counted(last.iteration, "iteration")
+              : fmt::format("stopped after iteration {} ({})", last.iteration, model.stop_reason);
+      progress.say(fmt::format("{} factors, {}; objective {:.6g}",
+                               parameter_text(model.params, "factors"), end, last.objective));
       if (!validation.empty()) {
         progress.say(
             fmt::format("kept iteration {}, the best by validation", model.best_iteration));
@@ -263,7 +267,9 @@ void add_keeping_options(CLI::App& app, Train& verb) {
       ->type_name("FILE")
       ->group(kGroup);
   app.add_option("--validation-metric", verb.validation_metric,
-                 "What to measure [rmse where ratings are predicted, else ndcg@10]")
+                 "What to measure: a metric of `likewise evaluate --help` [rmse where ratings are "
+                 "predicted, "
+                 "else ndcg@10]")
       ->type_name("NAME")
       ->group(kGroup);
   add_path(app, "--validation-candidates", verb.validation_candidates,

@@ -50,5 +50,8 @@ else:
 
     __getattr__ = loader("likewise", _MODULES, __all__, _ELSEWHERE)
 
+    #: Of these nothing is here: each says what to use.
+    _EMPTY = {"ann", "approximate_als", "datasets", "lmf"}
+
     def __dir__():
-        return [*__all__, *_MODULES]
+        return [*__all__, *(name for name in _MODULES if name not in _EMPTY)]

@@ -308,7 +308,8 @@ def described(cls: type[Estimator]) -> type[Estimator]:
         keywords.append(inspect.Parameter(parameter["name"], inspect.Parameter.KEYWORD_ONLY,
                                           default=default))
         choices = "" if parameter["kind"] != "choice" else f" {'|'.join(parameter['choices'])}"
-        usual = f" [{parameter['usual']}]" if parameter["usual"] else ""
+        shown_default = default if isinstance(default, bool) else parameter["usual"]
+        usual = "" if shown_default in (None, "") else f" [{shown_default}]"
         lines.append(f"{parameter['name']}:{choices}\n    {parameter['help']}{usual}")
     for name, default, meaning in (("device", "auto", "auto, cpu, cuda, cuda:N, cuda:all or reference; [0, 1] or cuda:0,1 for several GPUs"),
                                    ("threads", 0, "0 takes all cores")):

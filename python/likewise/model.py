@@ -90,7 +90,8 @@ class Explanation(Framed):
                  for name, (_, value, share) in zip(names[:10], self.contributions)]
         if len(names) > 10:
             lines.append(f"  and {len(names) - 10} more")
-        return "\n".join([f"<score {self.score:.4g} = {self.baseline:.4g} + {len(names)} shares>", *lines])
+        baseline = f"{self.baseline:.4g} + " if self.baseline else ""
+        return "\n".join([f"<score {self.score:.4g} = {baseline}{len(names)} shares>", *lines])
 
     def _repr_html_(self) -> str:
         rows = {"score": f"{self.score:.4g}", "baseline": f"{self.baseline:.4g}"}
@@ -299,8 +300,8 @@ class Answers:
     def predict(self, users: Any, items: Any, *, clip: bool | None = None,
                 unknown: Literal["mean", "raise"] = "mean") -> npt.NDArray[np.float32]:
         """float32, (pairs,): the score of each pair of users[p] and items[p]. Ids that the model
-        does not know fall back on means and on the other side's bias, with a warning where none of a
-        side is known; with unknown="raise" they are a KeyError. Predicted ratings stay within
+        does not know fall back on means and on the other side's bias, with a warning of the log where none of
+        a side is known; with unknown="raise" they are a KeyError. Predicted ratings stay within
         the scale of the training values, from the smallest to the largest, unless the model was
         trained with clip=False; clip=False gives them as they come, clip=True within the scale."""
         for ids in (users, items):
@@ -336,7 +337,11 @@ class Answers:
 
     def explain(self, user: Any, item: Any) -> Explanation:
         """Which of a user's past items speak for `item`. Both are one id; a dict of values by item id is
-        taken for the history of somebody who was not trained, as explain_new() takes it."""
+        taken for the history of somebody who was not trained, as explain_new() takes it.
+
+        With factors the score is that of the user's history solved again with the items as they are. It is a
+        little off that of recommend(), whose user factors were learned before the last step of the items.
+        """
         if isinstance(user, Mapping):
             return self.explain_new(user, item)
         if not is_one(user):

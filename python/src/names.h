@@ -5,8 +5,12 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include <fmt/ranges.h>
 
 #include "likewise/error.h"
+#include "likewise/suggestion.h"
 
 namespace likewise::python {
 
@@ -16,9 +20,10 @@ template <class Enum, std::size_t N>
                          const char* what) {
   const auto* found = std::ranges::find(names, name);
   if (found != std::end(names)) return static_cast<Enum>(found - std::begin(names));
-  std::string message = std::string(what) + ": \"" + printable(name) + "\" is none of";
-  for (const std::string_view known : names) message += " " + std::string(known);
-  throw Error(ErrorKind::kInvalidArgument, message);
+  const std::vector<std::string> known(std::begin(names), std::end(names));
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("{} must be one of {}, not '{}'{}", what, fmt::join(known, "|"),
+                          printable(name), suggestion(name, known)));
 }
 
 }  // namespace likewise::python

@@ -165,7 +165,7 @@ def test_an_explanation_is_shown_and_becomes_a_frame(model):
     item = model.recommend(user, n=1).ids[0, 0]
     why = model.explain(user, item)
     first, value, share = why.contributions[0]
-    assert repr(why).startswith(f"<score {why.score:.4g} = {why.baseline:.4g} + {len(why.contributions)} shares>\n"
+    assert repr(why).startswith(f"<score {why.score:.4g} = {len(why.contributions)} shares>\n"
                                 f"  {share:+.4g} by {first}, value {value:g}\n")
     assert repr(why).endswith(f"  and {len(why.contributions) - 10} more") and why.titles is None
     frame = why.to_pandas()

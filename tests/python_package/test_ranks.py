@@ -131,7 +131,7 @@ def test_what_a_rank_cannot_do_is_told():
 
     for change, message in (({"params": {"algorithm": "sgd", "feedback": "explicit"}}, "ranks train by als"),
                             ({"params": {"algorithm": "als", "feedback": "explicit"}}, "biases off"),
-                            ({"repeated": "some"}, "none of sum mean max error"), ({"patience": 0.0}, "patience"),
+                            ({"repeated": "some"}, r"repeated must be one of sum\|mean\|max\|error, not \'some\'"), ({"patience": 0.0}, "patience"),
                             ({"users": [0, 5, 7]}, "the first users"), ({"token": ""}, "token"),
                             ({"addresses": ["127.0.0.1:1", "127.0.0.1:2"], "users": [0, 1, 5], "items": [0, 1, 4],
                               "connect_patience": 0.1}, "rank 1 of 2 did not connect")):

@@ -12,6 +12,7 @@
 #include "algorithms/parameters/descriptions.h"
 #include "algorithms/parameters/rules.h"
 #include "likewise/error.h"
+#include "likewise/suggestion.h"
 
 namespace likewise {
 namespace {
@@ -100,8 +101,8 @@ requires(std::is_enum_v<Choice> ||
   const std::vector<std::string> choices = choices_of(parameter);
   const auto found = std::ranges::find(choices, text);
   if (found == choices.end()) {
-    refuse(fmt::format("{} must be one of {}, not '{}'", parameter.name, fmt::join(choices, "|"),
-                       text));
+    refuse(fmt::format("{} must be one of {}, not '{}'{}", parameter.name, fmt::join(choices, "|"),
+                       text, suggestion(text, choices)));
   }
   if constexpr (std::is_enum_v<Choice>) {
     field = static_cast<Choice>(found - choices.begin());
