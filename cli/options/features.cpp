@@ -71,8 +71,8 @@ void add_features_options(CLI::App& app, FeaturesOption& features) {
   add_side(app, "item", features.items, "movieId,genres");
   add_side(app, "user", features.users, "userId,occupation");
   add_number(app, "--feature-regularization", features.learning.regularization,
-             "Of the regression of factors on tags [the one of 0.01 to 300 that predicts a hidden "
-             "fifth best]")
+             "Of the regression of factors on tags [from 0.01 to 300 the one that best predicts "
+             "a hidden fifth]")
       ->group(kGroup);
 }
 

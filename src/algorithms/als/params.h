@@ -65,11 +65,7 @@ struct Description<AlsParams> {
   static constexpr const char* kHu = "{feedback implicit} without {unobserved_weight}";
 
   static constexpr auto kAll = std::tuple{
-      Parameter{
-          "feedback", &P::feedback,
-          "implicit: values are counts or strengths, missing cells are weak negatives; explicit: "
-          "values are ratings to predict"}
-          .kept_by_resume(),
+      Parameter{"feedback", &P::feedback, kFeedbackMeaning}.kept_by_resume(),
       Parameter{"factors", &P::factors, "Numbers learned per user and per item"}
           .between(1, 4096, "in [1, 4096]")
           .left_open("implicit from the data, 64 to 512; 64 explicit")

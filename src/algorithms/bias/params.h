@@ -73,7 +73,7 @@ struct Description<BiasParams> {
   static constexpr bool has_biases(const P& p) { return p.baseline == BiasKind::kBiases; }
 
   static constexpr auto kAll = std::tuple_cat(
-      std::tuple{Parameter{"feedback", &P::feedback, "explicit: there are no baselines of counts"},
+      std::tuple{Parameter{"feedback", &P::feedback, kFeedbackMeaning},
                  Parameter{"baseline", &P::baseline,
                            "What predicts a rating: mean and biases, or a mean alone"},
                  clip_parameter<P>().only_if(has_biases, "{baseline biases}")},

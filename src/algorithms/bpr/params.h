@@ -29,7 +29,7 @@ struct Description<BprParams> {
   static constexpr BprNegatives kNegatives[] = {BprNegatives::kUniform, BprNegatives::kPopular};
 
   static constexpr auto kAll = std::tuple{
-      Parameter{"feedback", &P::feedback, "implicit: values above 0 are likes"}.kept_by_resume(),
+      Parameter{"feedback", &P::feedback, kFeedbackMeaning}.kept_by_resume(),
       Parameter{"factors", &P::factors, "Numbers learned per user and per item"}
           .between(1, 4096, "in [1, 4096]")
           .searched([](const P&, const P&) -> Searched { return log_range(16, 256); })

@@ -21,7 +21,7 @@ struct Description<EaseParams> {
   static constexpr bool is_local(const P& p) { return p.form == EaseForm::kLocal; }
 
   static constexpr auto kAll = std::tuple{
-      Parameter{"feedback", &P::feedback, "implicit: values are how much a user liked an item"},
+      Parameter{"feedback", &P::feedback, kFeedbackMeaning},
       Parameter{"user_exponent", &P::user_exponent,
                 "How little users with many entries count: the exponent of a user's entries"}
           .between(0.0, 2.0, "in [0, 2]")

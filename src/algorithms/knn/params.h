@@ -76,11 +76,11 @@ struct Description<KnnParams> {
   using Learning = BiasLearning<P, has_baselines>;
 
   static constexpr auto kBefore = std::tuple{
-      Parameter{"feedback", &P::feedback, "Whether values are strengths or ratings"},
+      Parameter{"feedback", &P::feedback, kFeedbackMeaning},
       Parameter{"side", &P::side, "What is compared"}.not_an_option(),
       Parameter{"neighbours", &P::neighbours, "K: nearest rows kept, and used for a prediction"}
           .between(1, 100'000, "in [1, 100000]")
-          .left_open("from the data user-knn implicit, 80 item-knn implicit, 40 explicit")
+          .left_open("implicit: 80 by item-knn, from the data by user-knn; explicit: 40")
           .searched([](const P&, const P&) -> Searched { return log_range(5, 500); }),
       Parameter{"similarity", &P::similarity, "How two rows are compared"}
           .left_open("tfidf, or bm25 implicit from the data; pearson-baseline explicit")
@@ -89,7 +89,8 @@ struct Description<KnnParams> {
           .between(1, std::numeric_limits<int>::max(), "1 or more"),
       Parameter{"shrinkage", &P::shrinkage, "Shrinks similarities from few common entries"}
           .not_negative()
-          .left_open("20 item-knn implicit but of dot and rp3, 100 for pearson-baseline, else 0")
+          .left_open(
+              "20 by item-knn implicit, but 0 of dot and rp3; 100 of pearson-baseline; else 0")
           .searched([](const P&, const P&) -> Searched { return log_range(1, 300); }),
       Parameter{"amplification", &P::amplification, "Exponent of the similarity"}.positive(),
       Parameter{"keep_negative", &P::keep_negative, "Whether negative similarities make neighbours"}

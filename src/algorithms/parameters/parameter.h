@@ -53,6 +53,10 @@ struct SearchRange {
 /// How much more a row of 100 entries is pulled by an exponent that is so much larger.
 [[nodiscard]] inline double power_of_100(double exponent) { return std::pow(100.0, exponent); }
 
+/// Of "feedback", for all algorithms: --help shows it once.
+inline constexpr std::string_view kFeedbackMeaning =
+    "implicit: values are counts or strengths; explicit: values are ratings to predict";
+
 template <class Params, class FieldType>
 struct Parameter {
   using Field = FieldType;

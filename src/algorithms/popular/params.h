@@ -9,8 +9,8 @@ namespace likewise {
 
 template <>
 struct Description<PopularParams> {
-  static constexpr auto kAll = std::tuple{
-      Parameter{"feedback", &PopularParams::feedback, "Whether negative values count as taken"}};
+  static constexpr auto kAll =
+      std::tuple{Parameter{"feedback", &PopularParams::feedback, kFeedbackMeaning}};
 };
 
 }  // namespace likewise

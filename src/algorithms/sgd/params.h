@@ -41,8 +41,7 @@ struct Description<SgdParams> {
   }
 
   static constexpr auto kAll = std::tuple{
-      Parameter{"feedback", &P::feedback, "explicit: values are ratings to predict"}
-          .kept_by_resume(),
+      Parameter{"feedback", &P::feedback, kFeedbackMeaning}.kept_by_resume(),
       Parameter{"factors", &P::factors, "Numbers learned per user and per item"}
           .between(1, 4096, "in [1, 4096]")
           .searched([](const P&, const P&) -> Searched { return log_range(8, 256); })

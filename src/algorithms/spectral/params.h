@@ -14,7 +14,7 @@ struct Description<SpectralParams> {
   using Searched = std::optional<SearchRange>;
 
   static constexpr auto kAll = std::tuple{
-      Parameter{"feedback", &P::feedback, "implicit: values are how much a user liked an item"},
+      Parameter{"feedback", &P::feedback, kFeedbackMeaning},
       Parameter{"factors", &P::factors, "Singular vectors kept"}
           .between(1, 4096, "in [1, 4096]")
           .searched([](const P&, const P&) -> Searched { return log_range(16, 1024); }),

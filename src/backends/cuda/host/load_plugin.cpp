@@ -23,7 +23,8 @@ constexpr std::uint64_t kRuntimeBytes = std::uint64_t{8} << 20;
   const std::string install = pip_install_cuda();
   if (install.empty()) return "install the CUDA toolkit and build likewise again";
   return fmt::format(
-      "run `{}` (in likewise's source, where the CUDA toolkit is, `pip install ./python/cuda`)",
+      "run `pip install ./python/cuda` in likewise's source, where the CUDA toolkit is, or `{}` "
+      "where likewise came as a wheel",
       install);
 }
 
