@@ -268,8 +268,7 @@ void add_keeping_options(CLI::App& app, Train& verb) {
       ->group(kGroup);
   app.add_option("--validation-metric", verb.validation_metric,
                  "What to measure: a metric of `likewise evaluate --help` [rmse where ratings are "
-                 "predicted, "
-                 "else ndcg@10]")
+                 "predicted, else ndcg@10]")
       ->type_name("NAME")
       ->group(kGroup);
   add_path(app, "--validation-candidates", verb.validation_candidates,
