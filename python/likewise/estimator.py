@@ -308,9 +308,9 @@ def described(cls: type[Estimator]) -> type[Estimator]:
         keywords.append(inspect.Parameter(parameter["name"], inspect.Parameter.KEYWORD_ONLY,
                                           default=default))
         choices = "" if parameter["kind"] != "choice" else f" {'|'.join(parameter['choices'])}"
-        shown_default = default if isinstance(default, bool) else parameter["usual"]
-        usual = "" if shown_default in (None, "") else f" [{shown_default}]"
-        lines.append(f"{parameter['name']}:{choices}\n    {parameter['help']}{usual}")
+        usual = str(default) if isinstance(default, bool) else parameter["usual"]
+        shown_default = f" [{usual}]" if usual else ""
+        lines.append(f"{parameter['name']}:{choices}\n    {parameter['help']}{shown_default}")
     for name, default, meaning in (("device", "auto", "auto, cpu, cuda, cuda:N, cuda:all or reference; [0, 1] or cuda:0,1 for several GPUs"),
                                    ("threads", 0, "0 takes all cores")):
         keywords.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default))

@@ -2,13 +2,11 @@
 /// Rows of S = D^(-1/2) X' D_U^(-b) X D^(-1/2), one at a time, from the entries of an item's users.
 #pragma once
 
-#include <algorithm>
-#include <span>
-
 #include "algorithms/ease/ease_scales.h"
 #include "core/linalg/scatter_columns.h"
 #include "likewise/array.h"
 #include "likewise/csr.h"
+#include "retrieval/nearest_rows.h"
 
 namespace likewise {
 
@@ -18,9 +16,7 @@ class EaseGram {
   EaseGram(const CsrView& by_user, const EaseScales& scales)
       : by_user_(by_user),
         scales_(scales),
-        all_ones_(
-            std::ranges::all_of(std::span(by_user.values, static_cast<std::size_t>(by_user.nnz())),
-                                [](float value) { return value == 1.0F; })),
+        all_ones_(are_ones(by_user)),
         entries_(Array<Entry>::uninitialized(by_user.nnz())) {
     const auto row_at = [](Index place) { return place; };
     const ColumnScatter scatter(by_user, row_at);
