@@ -11,6 +11,9 @@
 ///         one training of a large matrix on each of these devices, with so much of its memory:
 ///         what it takes of that, and the time of each part; where one GPU is streamed to, beside
 ///         that of copying once, from pinned memory, what the half-step reads
+///     bench_als_gpu halves DEVICE DATA FACTORS[,FACTORS...]
+///         of the tunings that `likewise autotune` measures, the users' half-step and the items':
+///         built in, the best with one tuning, and the best with one for each half
 ///     bench_als_gpu accuracy DEVICE DATA FACTORS [EXACT_DEVICE [ALPHA]]
 ///         the objective after each of ten iterations: of the exact solver in float32, then of all
 ///         others from that, relative; and the median time of an iteration
@@ -353,6 +356,36 @@ int print_stages(const std::string& names, const std::string& text, int factors,
   return good ? 0 : 1;
 }
 
+// --------------------------------------------------------------------------------- halves
+
+void print_halves(const Data& data, const Device& device, int factors) {
+  const TuningResult found = autotune_als(data.by_user.view(), params_for(data, factors), device);
+  const std::vector<TuningTime>& times = found.times;
+  const TuningTime& together = times[found.best];
+  const TuningTime& users = *std::ranges::min_element(times, {}, &TuningTime::users);
+  const TuningTime& items = *std::ranges::min_element(times, {}, &TuningTime::items);
+  fmt::print("| {} | {} | {} | {:.2f} + {:.2f} | {:.2f} + {:.2f} | {:.2f} + {:.2f} | {:.1f} % |\n",
+             data.name, factors, times.size(), 1e3 * times.front().users, 1e3 * times.front().items,
+             1e3 * together.users, 1e3 * together.items, 1e3 * users.users, 1e3 * items.items,
+             100 * (1 - (users.users + items.items) / (together.users + together.items)));
+  std::fflush(stdout);
+  fmt::print(stderr, "{}, f = {}: together {}; users {}; items {}\n", data.name, factors,
+             tuning_text(together.tuning), tuning_text(users.tuning), tuning_text(items.tuning));
+}
+
+int print_all_halves(const std::string& name, const std::string& text, const std::string& factors) {
+  const Device device = open_device(name);
+  const Data data = open_data(text);
+  bool good = true;
+  std::istringstream list(factors);
+  for (std::string f; std::getline(list, f, ',');) {
+    good = succeeds(fmt::format("{}, {} factors", text, f),
+                    [&] { print_halves(data, device, std::stoi(f)); }) &&
+           good;
+  }
+  return good ? 0 : 1;
+}
+
 // ------------------------------------------------------------------------------- accuracy
 
 /// sum over the rows of a table of y y^T
@@ -513,6 +546,10 @@ constexpr const char* kRanksHead =
     "link | underway, ms | not overlapped, ms | load, s: one, all "
     "|\n|---|---|---|---|---|---|---|---|---|---|---|---|\n";
 constexpr const char* kStagesHead = "| stage | s | the bus alone, s | share |\n|---|---|---|---|\n";
+constexpr const char* kHalvesHead =
+    "| data | f | tunings | built in: users + items, ms | best together | best apart | apart is "
+    "less by "
+    "|\n|---|---|---|---|---|---|---|\n";
 constexpr const char* kAccuracyHead =
     "| data | f | alpha | solver | precision | iteration, ms | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | "
     "10 | 10, computed |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
@@ -531,6 +568,10 @@ int run(const std::vector<std::string>& words) {
   } else if (verb == "stages" && (words.size() == 4 || words.size() == 5)) {
     return print_stages(words[1], words[2], std::stoi(words[3]),
                         words.size() == 5 ? std::stoi(words[4]) : 10);
+  } else if (verb == "halves" && words.size() == 1) {
+    fmt::print("{}", kHalvesHead);
+  } else if (verb == "halves" && words.size() == 4) {
+    return print_all_halves(words[1], words[2], words[3]);
   } else if (verb == "accuracy" && words.size() == 1) {
     fmt::print("{}", kAccuracyHead);
   } else if (verb == "speed" && (words.size() == 4 || words.size() == 5)) {

@@ -3,11 +3,14 @@
 """SGD compared to LIBMF: seconds an epoch and test RMSE after equal epochs, on the same ratings.
 
     bench/compare_sgd.py [--shape 69878x10677x10M:explicit] [--factors 64,128] [--epochs 20] [--threads 2] [--rounds 3]
+    bench/compare_sgd.py --curve 1,2,4,8,15 [--shape ...] [--factors ...] [--threads 16]
 
 Generates ratings of a shape and holds out a tenth. Every round trains by LIBMF (its adaptive steps
 and its defaults but for the rates) and by likewise in the orders asked for, turn by turn. Seconds an
 epoch are the difference between a long and a short training, so that what stands before the first
-epoch does not count; the whole training is given too. LIBMF at its best is built from source:
+epoch does not count; the whole training is given too. --curve trains by LIBMF alone, once for each of so many
+epochs, and prints lines as those of bench_epochs: data,device,training,iteration,seconds,metric; seconds are those of
+the epochs. They also go to the file BENCH_CURVES. LIBMF at its best is built from source:
 
     CFLAGS="-O3 -march=native -DUSEAVX -DUSEOMP -fopenmp" CXXFLAGS="$CFLAGS" LDFLAGS=-fopenmp \\
         pip install --no-binary libmf libmf
@@ -40,21 +43,35 @@ def rmse(predicted, values):
     return float(np.sqrt(np.mean((predicted - values) ** 2)))
 
 
-def by_libmf(rows, test, factors, epochs, given):
+def train_libmf(rows, factors, epochs, given):
     from libmf import mf
+    engine = mf.MF(k=factors, nr_iters=epochs, nr_threads=given.threads, quiet=True,
+                   lambda_p1=0.0, lambda_q1=0.0, lambda_p2=given.regularization,
+                   lambda_q2=given.regularization,
+                   eta=given.learning_rate)
+    engine.fit(rows)
+    return engine
 
-    def train(count):
-        engine = mf.MF(k=factors, nr_iters=count, nr_threads=given.threads, quiet=True,
-                       lambda_p1=0.0, lambda_q1=0.0, lambda_p2=given.regularization,
-                       lambda_q2=given.regularization,
-                       eta=given.learning_rate)
-        engine.fit(rows)
-        return engine
-    whole, engine = seconds(lambda: train(epochs))
-    part, _ = seconds(lambda: train(epochs // 2))
+
+def error_of_libmf(engine, test):
     users, items = test[:, 0].astype(int), test[:, 1].astype(int)
     predicted = np.einsum("ij,ij->i", engine.p_factors()[users], engine.q_factors()[items])
-    return (whole - part) / (epochs - epochs // 2), whole, rmse(predicted, test[:, 2])
+    return rmse(predicted, test[:, 2])
+
+
+def by_libmf(rows, test, factors, epochs, given):
+    whole, engine = seconds(lambda: train_libmf(rows, factors, epochs, given))
+    part, _ = seconds(lambda: train_libmf(rows, factors, epochs // 2, given))
+    return (whole - part) / (epochs - epochs // 2), whole, error_of_libmf(engine, test)
+
+
+def curve_of_libmf(rows, test, factors, counts, given):
+    """[(epochs, their seconds, RMSE)]: what stands before the first epoch is that of a line through the longest and the
+    shortest training."""
+    trained = [(count, *seconds(lambda count=count: train_libmf(rows, factors, count, given))) for count in counts]
+    (first, least, _), (last, most, _) = trained[0], trained[-1]
+    before = least - first * (most - least) / (last - first)
+    return [(count, whole - before, error_of_libmf(engine, test)) for count, whole, engine in trained]
 
 
 def by_likewise(train, test, order, factors, epochs, given):
@@ -73,32 +90,52 @@ def triples(data):
     return np.column_stack([rows, matrix.indices, matrix.data]).astype(np.float32)
 
 
+def places(ids, known):
+    """Where each of these ids is among the known ones, which are sorted; -1 where it is not."""
+    ids, known = np.asarray(ids), np.asarray(known)
+    at = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+    return np.where(known[at] == ids, at, -1)
+
+
+def print_curves(rows, test, counts, given):
+    if len(counts) < 2 or counts != sorted(set(counts)):
+        raise SystemExit("compare_sgd: --curve wants two numbers of epochs at least, rising")
+    for factors in map(int, given.factors.split(",")):
+        training = f"libmf:factors={factors}:iterations={counts[-1]}"
+        lines = [f"{given.shape},cpu,{training},{count},{took:.6f},{error:.6f}"
+                 for count, took, error in curve_of_libmf(rows, test, factors, counts, given)]
+        print("\n".join(lines))
+        if path := os.environ.get("BENCH_CURVES"):
+            with open(path, "a", encoding="utf-8") as file:
+                file.writelines(f"{line}\n" for line in lines)
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--shape", default="69878x10677x10M:explicit")
     options.add_argument("--factors", default="64,128")
     options.add_argument("--epochs", type=int, default=20)
-    options.add_argument("--threads", type=int, default=os.cpu_count())
+    options.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--orders", default="blocked,racing")
     options.add_argument("--regularization", type=float, default=0.05)
     options.add_argument("--learning-rate", type=float, default=0.1)
     options.add_argument("--biases", choices=["on", "off"], default="on")
+    options.add_argument("--curve", metavar="EPOCHS,...")
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as name:
         path = pathlib.Path(name) / "ratings.csv"
         subprocess.run([program.path(), "generate", given.shape, "-o", path, "-q"], check=True)
         train, test = likewise.split(likewise.Interactions(path), "random", test=0.1, seed=1)
-    held = triples(test)
+    rows, held = triples(train), triples(test)
+    held_rows = np.column_stack([places(test.users, train.users)[held[:, 0].astype(int)],
+                                 places(test.items, train.items)[held[:, 1].astype(int)], held[:, 2]]).astype(np.float32)
+    held_rows = held_rows[(held_rows[:, 0] >= 0) & (held_rows[:, 1] >= 0)]
+    if given.curve:
+        print_curves(rows, held_rows, [int(count) for count in given.curve.split(",")], given)
+        return
     print(f"{given.shape}: {train!r}, test {len(held):,}, {given.threads} threads, {given.epochs} epochs, "
           f"{given.rounds} rounds")
-    names = {row: at for at, row in enumerate(np.asarray(train.users).tolist())}
-    items = {row: at for at, row in enumerate(np.asarray(train.items).tolist())}
-    users_of_test, items_of_test = np.asarray(test.users).tolist(), np.asarray(test.items).tolist()
-    rows = triples(train)
-    held_rows = np.array([[names.get(users_of_test[int(u)], -1), items.get(items_of_test[int(i)], -1), v]
-                          for u, i, v in held], dtype=np.float32)
-    held_rows = held_rows[(held_rows[:, 0] >= 0) & (held_rows[:, 1] >= 0)]
     for factors in map(int, given.factors.split(",")):
         measured = {}
         for _ in range(given.rounds):

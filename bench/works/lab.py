@@ -158,10 +158,10 @@ class Lab:
         program = self.program(name)
         self.command(program, *words, before=[program, head] if head else None)
 
-    def command(self, *words, before=None):
-        """Shows it, and what it prints."""
+    def command(self, *words, before=None, needed=False):
+        """Shows it, and what it prints. `needed`: with --gpu too, whatever it uses."""
         words = [str(word) for word in words]
-        if self.only_gpu and not uses_gpu(words):
+        if self.only_gpu and not needed and not uses_gpu(words):
             return
         self.shown_commands += 1
         self.say(f"\n    {self.shown(words)}")
@@ -173,7 +173,7 @@ class Lab:
     def time(self, commands):
         """Wall seconds of whole commands of the program, in turn, {name: words}."""
         commands = {name: [str(word) for word in (self.program("likewise"), *words)] for name, words in commands.items()}
-        if self.only_gpu:
+        if self.only_gpu and not any(uses_gpu(words) for words in commands.values()):
             return
         self.shown_commands += 1
         for words in commands.values():

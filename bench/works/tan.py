@@ -2,7 +2,7 @@
 """W. Tan et al., 2018, and X. Xie et al., 2017: docs/papers/tan-2018.md."""
 import shlex
 
-from .lab import Item
+from .lab import SMALL, Item
 
 NAME = "Tan et al. 2018, cuMF_ALS, and GPU-SGD"
 
@@ -67,7 +67,17 @@ def curves(lab):
         for device in lab.devices():
             with lab.curves():
                 lab.run("bench_epochs", device, lab.shape(name, "explicit"), "rmse", *trainings)
-    lab.command(lab.peer("libmf", "likewise"), "bench/compare_sgd.py", "--learning-rate", 0.05)
+    lab.attempt(libmf)
+
+
+def libmf(lab):
+    python = lab.peer("libmf", "likewise")
+    lab.command(python, "bench/compare_sgd.py", "--learning-rate", 0.05)
+    lab.large()
+    lab.memory(24)
+    with lab.curves():
+        lab.command(python, "bench/compare_sgd.py", "--learning-rate", 0.05, "--shape", "netflix:explicit", "--factors", 64,
+                    "--curve", "1,2,3,4,6,8,10,15")
 
 
 def several_gpus(lab):
@@ -78,10 +88,20 @@ def several_gpus(lab):
         with lab.curves():
             lab.run("bench_epochs", f"cuda:{both}", lab.shape(name, "explicit"), "rmse", f"als:{als(lab, 8)}",
                     sgd(lab, "alternating"))
+    lab.large()
+    lab.memory(180)
+    with lab.curves():
+        lab.run("bench_epochs", f"cuda:{both}", "hugewiki:explicit", "rmse", f"als:{als(lab, 6)}", sgd(lab, "alternating"))
 
 
 def choice(lab):
     lab.run("bench_choice", "6040x3706x1000209", "ml-20m", "netflix", "hugewiki")
+    lab.gpu()
+    for shape in lab.usual(("943x1682x100k", "6040x3706x1000209", "69878x10677x10m", "ml-20m"), (SMALL,)):
+        file = lab.file("interactions.csv")
+        lab.command(lab.program("likewise"), "generate", shape, "-o", file, "--seed", 1, "--quiet", needed=True)
+        lab.time({f"{shape}, {device}": ("train", file, "-o", lab.file("model.safetensors"), "--factors", 64, "--quiet",
+                                         "--device", device) for device in ("cpu", "cuda")})
 
 
 def stages(lab, devices, iterations):

@@ -68,6 +68,8 @@ struct TuningTime {
   double median = 0.0;
   double least = 0.0;
   double most = 0.0;
+  double users = 0.0;  ///< median of the users' half-step
+  double items = 0.0;  ///< and of the items'
 };
 
 struct TuningResult {

@@ -21,7 +21,7 @@ constexpr double kNearlyComplete = 0.25;
 /// is too little for the few short rows that most data have. Less than kNothing float64 cannot tell
 /// from rounding.
 constexpr double kShort = 2.0;
-constexpr double kWeakForMost = 3e-3;
+constexpr double kWeakForMost = 5e-3;
 constexpr double kWeakForSome = 1.5e-4;
 constexpr double kNothing = 1e-9;
 
@@ -45,6 +45,17 @@ constexpr double kNothing = 1e-9;
 [[nodiscard]] double mean_count(const AlsShape& shape) {
   return static_cast<double>(std::max<Offset>(1, shape.interactions)) /
          std::max({1, shape.users, shape.items});
+}
+
+[[nodiscard]] double regularization_of_rating(const AlsParams& params, const AlsShape& shape) {
+  return params.regularization * std::pow(mean_count(shape), params.regularization_exponent - 1);
+}
+
+[[nodiscard]] bool is_weakly_held(const AlsParams& params, const AlsShape& shape) {
+  if (params.feedback == Feedback::kImplicit) return false;
+  const bool most = mean_count(shape) < kShort * als_width(params);
+  const double each = regularization_of_rating(params, shape);
+  return each >= kNothing && each < (most ? kWeakForMost : kWeakForSome);
 }
 
 /// Passes of conjugate gradients that kAuto takes, the first residual included: about so many.
@@ -74,19 +85,16 @@ double AlsRowCost::summed_row() const {
 bool solves_exactly(const AlsParams& params, const AlsShape& shape) {
   if (params.nonnegative) return true;
   if (params.solver != AlsSolverKind::kAuto) return params.solver == AlsSolverKind::kCholesky;
-  return exact_operations(params, shape) <= kFewOperations || is_nearly_complete(params, shape);
+  return exact_operations(params, shape) <= kFewOperations || is_nearly_complete(params, shape) ||
+         is_weakly_held(params, shape);
 }
 
 AlsParams resolve_solver(AlsParams params, const AlsShape& shape) {
-  if (params.solver != AlsSolverKind::kAuto) return params;
-  bool exact = solves_exactly(params, shape);
-  if (params.feedback == Feedback::kExplicit) {
-    const double count = mean_count(shape);
-    const double each = params.regularization * std::pow(count, params.regularization_exponent - 1);
-    const bool most = count < kShort * als_width(params);
-    exact = (exact || each < (most ? kWeakForMost : kWeakForSome)) && each >= kNothing;
+  const bool is_told =
+      params.feedback == Feedback::kImplicit || regularization_of_rating(params, shape) >= kNothing;
+  if (params.solver == AlsSolverKind::kAuto && is_told && solves_exactly(params, shape)) {
+    params.solver = AlsSolverKind::kCholesky;
   }
-  if (exact) params.solver = AlsSolverKind::kCholesky;
   return params;
 }
 

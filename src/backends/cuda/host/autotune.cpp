@@ -17,20 +17,31 @@ constexpr int kIterations = 5;
 /// What a tuning must win over the built-in one.
 constexpr double kWorthwhile = 0.99;
 
+[[nodiscard]] double median(std::vector<double>& seconds) {
+  std::ranges::sort(seconds);
+  return seconds[seconds.size() / 2];
+}
+
 [[nodiscard]] TuningTime measure(const CsrView& by_user, const AlsParams& params,
                                  const Factors& start, const AlsTuner& tuner,
                                  const AlsTuning& tuning, const RunControl& control) {
   const auto solver = tuner.make_solver(by_user, params, start.clone(), tuning);
   std::vector<double> seconds;
+  std::vector<double> users;
+  std::vector<double> items;
   for (int i = 0; i < kWarmUp + kIterations; ++i) {
     const double begin = tuner.now();
     (void)solver->solve(Side::kUsers, control);
+    const double half = tuner.now();
     (void)solver->solve(Side::kItems, control);
+    const double end = tuner.now();
     if (i < kWarmUp) continue;
-    seconds.push_back(tuner.now() - begin);
+    seconds.push_back(end - begin);
+    users.push_back(half - begin);
+    items.push_back(end - half);
   }
-  std::ranges::sort(seconds);
-  return {tuning, seconds[seconds.size() / 2], seconds.front(), seconds.back()};
+  const double middle = median(seconds);
+  return {tuning, middle, seconds.front(), seconds.back(), median(users), median(items)};
 }
 
 /// Whether two tunings differ in nothing but one thing.
