@@ -30,8 +30,14 @@ def movielens(lab):
 
 def online(lab):
     lab.large()
-    lab.command(lab.python(), "bench/serve_load.py", "--program", lab.program("likewise"), "--parts", "speed", "--folder",
-                lab.file("served"))
+    load = (lab.python(), "bench/serve_load.py", "--program", lab.program("likewise"), "--parts", "speed", "--folder",
+            lab.file("served"))
+    lab.command(*load)
+    ratings, model = lab.file("ratings.csv"), lab.file("users.safetensors")
+    lab.run("likewise", "generate", "69878x10677x10m:explicit", "-o", ratings, "--seed", 1, "--quiet")
+    lab.run("likewise", "train", ratings, "-o", model, "--feedback", "explicit", "--algorithm", "user-knn", "--similarity",
+            "pearson-full", "--prediction", "centred", "--predict-from", "kept", "--neighbours", 40, "--quiet")
+    lab.command(*load, model)
 
 
 ITEMS = [
