@@ -82,13 +82,8 @@ template <class Work>
 /// "median (least - most)" in milliseconds.
 [[nodiscard]] std::string spread(std::vector<double> seconds) {
   std::ranges::sort(seconds);
-  return fmt::format("{:.1f} ({:.1f} - {:.1f})", 1e3 * seconds[seconds.size() / 2],
-                     1e3 * seconds.front(), 1e3 * seconds.back());
-}
-
-[[nodiscard]] double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
+  return fmt::format("{:.1f} ({:.1f} - {:.1f})", 1e3 * median(seconds), 1e3 * seconds.front(),
+                     1e3 * seconds.back());
 }
 
 /// Goes on after a failure, and tells.

@@ -16,6 +16,7 @@
 #include <numeric>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -39,8 +40,7 @@ constexpr int kRounds = 5;
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
     if (round > 0) all.push_back(passed.count());
   }
-  std::ranges::sort(all);
-  return all[all.size() / 2];
+  return median(std::move(all));
 }
 
 /// Additions that a row's comparison with all rows takes: an entry of its columns each.

@@ -161,9 +161,9 @@ void measure(const Device& device, const std::string& text, int rounds) {
     if (round > 0) seconds.push_back(took.count());
   }
   std::ranges::sort(seconds);
-  const double median = seconds[seconds.size() / 2];
-  fmt::print("| {} | {} | {:.3f} ({:.3f} - {:.3f}) | {} | {} |\n", text, interactions, median,
-             seconds.front(), seconds.back(), floor_text(floor, median), stages);
+  const double middle = median(seconds);
+  fmt::print("| {} | {} | {:.3f} ({:.3f} - {:.3f}) | {} | {} |\n", text, interactions, middle,
+             seconds.front(), seconds.back(), floor_text(floor, middle), stages);
 }
 
 }  // namespace

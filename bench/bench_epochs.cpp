@@ -101,7 +101,7 @@ void print_row(const std::string& name, const Device& device, const std::string&
   std::ranges::sort(seconds);
   const Iteration& last = trained.iterations.back();
   fmt::print("| {} | {} | {} | {:.2f} ({:.2f} - {:.2f}) | {:.3f} | {} | {} | {:.6g} |\n", name,
-             device.name(), training, 1e3 * seconds[seconds.size() / 2], 1e3 * seconds.front(),
+             device.name(), training, 1e3 * median(seconds), 1e3 * seconds.front(),
              1e3 * seconds.back(), elapsed_seconds(trained.iterations).back(),
              measured ? "" : fmt::format("{:.3f}", trained.before),
              last.validation ? fmt::format("{:.5f}", *last.validation) : "", last.objective);

@@ -97,14 +97,10 @@ class Times {
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
     all_.push_back(took.count());
   }
-  [[nodiscard]] double median() const {
-    std::vector<double> sorted = all_;
-    std::ranges::sort(sorted);
-    return sorted[sorted.size() / 2];
-  }
+  [[nodiscard]] double middle() const { return median(all_); }
   [[nodiscard]] std::string text() const {
     const auto [low, high] = std::ranges::minmax(all_);
-    return fmt::format("{:.2f} ({:.2f} - {:.2f})", median(), low, high);
+    return fmt::format("{:.2f} ({:.2f} - {:.2f})", middle(), low, high);
   }
 
  private:
@@ -132,7 +128,7 @@ void measure(const Device& device, const std::string& text, int rounds) {
   }
   const double pairs = common_entries(problem.rows().weights);
   fmt::print("| {} | {:.3g} | {} | {} | {} | {:.0f} |\n", text, pairs, loading.text(), first.text(),
-             again.text(), pairs / again.median() * 1e-6);
+             again.text(), pairs / again.middle() * 1e-6);
 }
 
 }  // namespace

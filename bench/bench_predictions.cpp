@@ -69,10 +69,8 @@ class Times {
  public:
   void add(double seconds) { all_.push_back(1e3 * seconds); }
   [[nodiscard]] std::string text() const {
-    std::vector<double> sorted = all_;
-    std::ranges::sort(sorted);
-    return fmt::format("{:.2f} ({:.2f} - {:.2f})", sorted[sorted.size() / 2], sorted.front(),
-                       sorted.back());
+    const auto [least, most] = std::ranges::minmax(all_);
+    return fmt::format("{:.2f} ({:.2f} - {:.2f})", median(all_), least, most);
   }
 
  private:

@@ -64,11 +64,6 @@ struct Times {
   }
 };
 
-[[nodiscard]] double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
-
 [[nodiscard]] std::string spread(const std::vector<double>& seconds) {
   const auto [least, most] = std::ranges::minmax(seconds);
   return fmt::format("{:.2f} ({:.2f} - {:.2f})", 1e3 * median(seconds), 1e3 * least, 1e3 * most);

@@ -50,7 +50,7 @@ constexpr int kRounds = 7;
     if (round > 0) all.push_back(unit * passed.count());
   }
   std::ranges::sort(all);
-  return fmt::format("{:.1f} ({:.1f} - {:.1f})", all[all.size() / 2], all.front(), all.back());
+  return fmt::format("{:.1f} ({:.1f} - {:.1f})", median(all), all.front(), all.back());
 }
 
 [[nodiscard]] std::vector<int> numbers(const std::string& text) {

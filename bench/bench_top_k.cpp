@@ -46,12 +46,12 @@ void print_row(const FactorSearch& search, const MatrixView& queries, const Devi
     if (round > 0) seconds.push_back(now() - begin);
   }
   std::ranges::sort(seconds);
-  const double median = seconds[seconds.size() / 2];
+  const double middle = median(seconds);
   const double products = 2.0 * queries.rows * search.rows() * search.factors();
   fmt::print("| {} x {} | {} | {} | {} | {} | {} | {:.4f} ({:.4f} - {:.4f}) | {:.1f} |\n",
              queries.rows, search.rows(), search.factors(), options.n, metric,
-             options.excluded == nullptr ? "" : "yes", device.name(), median, seconds.front(),
-             seconds.back(), products * 1e-12 / median);
+             options.excluded == nullptr ? "" : "yes", device.name(), middle, seconds.front(),
+             seconds.back(), products * 1e-12 / middle);
   std::fflush(stdout);
 }
 

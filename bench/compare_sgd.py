@@ -66,11 +66,11 @@ def by_libmf(rows, test, factors, epochs, given):
 
 
 def curve_of_libmf(rows, test, factors, counts, given):
-    """[(epochs, their seconds, RMSE)]: what stands before the first epoch is that of a line through the longest and the
-    shortest training."""
+    """[(epochs, their seconds, RMSE)] by trainings after one that does not count. What stands before the first epoch is
+    that of the line nearest to all of them."""
+    train_libmf(rows, factors, 1, given)
     trained = [(count, *seconds(lambda count=count: train_libmf(rows, factors, count, given))) for count in counts]
-    (first, least, _), (last, most, _) = trained[0], trained[-1]
-    before = least - first * (most - least) / (last - first)
+    _, before = np.polyfit(counts, [whole for _, whole, _ in trained], 1)
     return [(count, whole - before, error_of_libmf(engine, test)) for count, whole, engine in trained]
 
 

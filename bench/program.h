@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// `run_program`: the main() of benchmarks that take words; `run_works`: of those that take DEVICE
-/// ROUNDS WORK...
+/// ROUNDS WORK...; `median`: what they print of their rounds.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,13 @@
 #include "likewise/device.h"
 
 namespace likewise {
+
+/// Of one value at least; of an even number of them the mean of the two in the middle.
+[[nodiscard]] inline double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
 
 /// run(the words of the command line) says how to exit; what it throws is told after the program's
 /// name, and 1 is returned.

@@ -76,8 +76,8 @@ def libmf(lab):
     lab.large()
     lab.memory(24)
     with lab.curves():
-        lab.command(python, "bench/compare_sgd.py", "--learning-rate", 0.05, "--shape", "netflix:explicit", "--factors", 64,
-                    "--curve", "1,2,3,4,6,8,10,15")
+        lab.command(python, "bench/compare_sgd.py", "--shape", "netflix:explicit", "--factors", 64, "--curve",
+                    "1,2,3,4,5,6,7,8,10,12,15")
 
 
 def several_gpus(lab):

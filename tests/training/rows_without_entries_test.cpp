@@ -29,6 +29,10 @@ const Interactions& full() {
   return data;
 }
 
+/// Of sparse(): more than those of full() take up.
+constexpr Index kUsers = 1200;
+constexpr Index kItems = 400;
+
 /// Where user and item `row` of full() are among those without entries.
 [[nodiscard]] Index place(Index row) { return 3 * row + 2; }
 
@@ -49,7 +53,7 @@ const Interactions& full() {
 
 /// full() with two rows of no entries before each, and more at the end.
 const Interactions& sparse() {
-  static const Interactions data = by_numbers(full().by_user.view(), 1500, 4000);
+  static const Interactions data = by_numbers(full().by_user.view(), kUsers, kItems);
   return data;
 }
 
@@ -176,7 +180,7 @@ TEST(RowsWithoutEntries, ChangeNoUpdate) {
   more.users = full().users.share();
   more.items = full().items.share();
   more.by_user = cells.share();
-  const Interactions placed = by_numbers(cells.view(), 1500, 4000);
+  const Interactions placed = by_numbers(cells.view(), kUsers, kItems);
   const Device cpu = open_device("cpu");
   for (const char* algorithm : {"als", "item-knn"}) {
     const Case one{algorithm, "implicit", 0.0};
