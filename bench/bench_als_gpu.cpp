@@ -98,6 +98,18 @@ template <class Work>
   }
 }
 
+/// print(f) for each number of "64,128", the next one after a failure too: how to exit.
+template <class Print>
+[[nodiscard]] int for_each_width(const std::string& data, const std::string& factors,
+                                 const Print& print) {
+  bool good = true;
+  std::istringstream list(factors);
+  for (std::string f; std::getline(list, f, ',');) {
+    good = succeeds(fmt::format("{}, {} factors", data, f), [&] { print(std::stoi(f)); }) && good;
+  }
+  return good ? 0 : 1;
+}
+
 // ---------------------------------------------------------------------------------- speed
 
 struct Speed {
@@ -155,14 +167,7 @@ int print_speeds(const std::string& name, const std::string& text, const std::st
     const Data small = open_data("100x100x1000");
     (void)measure(small, params_for(small, 16), device, 1);
   }
-  bool good = true;
-  std::istringstream list(factors);
-  for (std::string f; std::getline(list, f, ',');) {
-    good = succeeds(fmt::format("{}, {} factors", text, f),
-                    [&] { print_speed(data, device, std::stoi(f), iterations); }) &&
-           good;
-  }
-  return good ? 0 : 1;
+  return for_each_width(text, factors, [&](int f) { print_speed(data, device, f, iterations); });
 }
 
 // ---------------------------------------------------------------------------------- ranks
@@ -248,14 +253,8 @@ int print_all_ranks(const std::string& numbers, const std::string& text, const s
   if (gpus.size() < 2) throw Error(ErrorKind::kInvalidArgument, "ranks: name two GPUs at least");
   const double link = link_rate(gpus[1], gpus[0]);
   const Data data = open_data(text);
-  bool good = true;
-  std::istringstream list(factors);
-  for (std::string f; std::getline(list, f, ',');) {
-    good = succeeds(fmt::format("{}, {} factors", text, f),
-                    [&] { print_ranks(data, gpus, std::stoi(f), iterations, memory, link); }) &&
-           good;
-  }
-  return good ? 0 : 1;
+  return for_each_width(text, factors,
+                        [&](int f) { print_ranks(data, gpus, f, iterations, memory, link); });
 }
 
 // --------------------------------------------------------------------------------- stages
@@ -371,14 +370,7 @@ void print_halves(const Data& data, const Device& device, int factors) {
 int print_all_halves(const std::string& name, const std::string& text, const std::string& factors) {
   const Device device = open_device(name);
   const Data data = open_data(text);
-  bool good = true;
-  std::istringstream list(factors);
-  for (std::string f; std::getline(list, f, ',');) {
-    good = succeeds(fmt::format("{}, {} factors", text, f),
-                    [&] { print_halves(data, device, std::stoi(f)); }) &&
-           good;
-  }
-  return good ? 0 : 1;
+  return for_each_width(text, factors, [&](int f) { print_halves(data, device, f); });
 }
 
 // ------------------------------------------------------------------------------- accuracy

@@ -90,9 +90,9 @@ bool solves_exactly(const AlsParams& params, const AlsShape& shape) {
 }
 
 AlsParams resolve_solver(AlsParams params, const AlsShape& shape) {
-  const bool is_told =
+  const bool is_above_rounding =
       params.feedback == Feedback::kImplicit || regularization_of_rating(params, shape) >= kNothing;
-  if (params.solver == AlsSolverKind::kAuto && is_told && solves_exactly(params, shape)) {
+  if (params.solver == AlsSolverKind::kAuto && is_above_rounding && solves_exactly(params, shape)) {
     params.solver = AlsSolverKind::kCholesky;
   }
   return params;
