@@ -71,7 +71,7 @@ struct SgdRowEntries {
     return begin[static_cast<std::size_t>(line) + 1] - begin[static_cast<std::size_t>(line)];
   }
 };
-inline constexpr Offset kSgdPiece = 4096;
+inline constexpr Offset kSgdPiece = 2048;
 [[nodiscard]] SgdRowEntries entries_by_row(const SgdGrid& grid, Side side);
 
 /// The further pieces of one row: lines [first, last).

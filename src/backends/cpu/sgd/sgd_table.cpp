@@ -59,8 +59,7 @@ void SgdTable::split(const SgdRowEntries& lines) {
   });
 }
 
-void SgdTable::join(const SgdRowEntries& lines, std::span<const SgdPieces> long_rows,
-                    std::span<const float> start) {
+void SgdTable::join(const SgdRowEntries& lines, std::span<const SgdPieces> long_rows) {
   parallel_for(std::ssize(long_rows), 1, [&](Offset at) {
     const SgdPieces& pieces = long_rows[static_cast<std::size_t>(at)];
     const Index row = pieces.row;
@@ -72,11 +71,12 @@ void SgdTable::join(const SgdRowEntries& lines, std::span<const SgdPieces> long_
     const float own = weigh(row);
     for (Index j = 0; j < factors.cols(); ++j) x[j] *= own;
     if (!bias.empty()) bias[row] *= own;
+    if (!squares.empty()) squares[row] *= own;
     for (Index line = pieces.first; line < pieces.last; ++line) {
       const float share = weigh(line);
       for (Index j = 0; j < factors.cols(); ++j) x[j] += share * factors.row(line)[j];
       if (!bias.empty()) bias[row] += share * bias[line];
-      if (!squares.empty()) squares[row] += squares[line] - start[static_cast<std::size_t>(at)];
+      if (!squares.empty()) squares[row] += share * squares[line];
     }
   });
 }
