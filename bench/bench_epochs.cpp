@@ -11,7 +11,7 @@
 /// METRIC is that of a random tenth, held out from all of them (rmse, ndcg@10), or none: trains on
 /// everything then. trainings.h says what DATA may be. Each training is a row of a Markdown table.
 /// With BENCH_CURVES=FILE each iteration is a row of that file, too:
-/// data,device,training,iteration,seconds,metric.
+/// data,device,training,iteration,seconds,metric; a device may be "cuda:0,1".
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -114,8 +114,8 @@ void write_curve(const char* path, const std::string& name, const Device& device
   const std::vector<double> elapsed = elapsed_seconds(trained.iterations);
   for (std::size_t at = 0; at < elapsed.size(); ++at) {
     const Iteration& one = trained.iterations[at];
-    file << fmt::format("{},{},{},{},{:.6f},{:.6f}\n", name, device.name(), training, one.iteration,
-                        elapsed[at], one.validation.value_or(0.0));
+    file << fmt::format("{},\"{}\",{},{},{:.6f},{:.6f}\n", name, device.name(), training,
+                        one.iteration, elapsed[at], one.validation.value_or(0.0));
   }
 }
 

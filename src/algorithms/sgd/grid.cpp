@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include <tbb/parallel_sort.h>
 
@@ -71,6 +72,86 @@ struct Place {
   return places;
 }
 
+/// Parts of all entries at least, so that as many threads find work.
+constexpr Offset kParts = 64;
+
+/// Numbers of a cache line.
+constexpr std::size_t kLine = 64 / sizeof(Offset);
+
+/// Users [first, end) of one stripe, by new numbers.
+struct UsersOfStripe {
+  Index stripe = 0;
+  Index first = 0;
+  Index end = 0;
+};
+
+/// All users in their order; every stripe has a part.
+[[nodiscard]] std::vector<UsersOfStripe> cut_users(const SgdGrid& grid) {
+  const Offset parts = std::max<Offset>(1, kParts / grid.stripes);
+  std::vector<UsersOfStripe> all;
+  for (Index stripe = 0; stripe < grid.stripes; ++stripe) {
+    const Index first = grid.users.begin[static_cast<std::size_t>(stripe)];
+    const Offset rows = grid.users.begin[static_cast<std::size_t>(stripe) + 1] - first;
+    const auto at = [&](Offset part) { return first + static_cast<Index>(rows * part / parts); };
+    for (Offset part = 0; part < parts; ++part) all.push_back({stripe, at(part), at(part + 1)});
+  }
+  return all;
+}
+
+/// Entries that follow each other, and how many of them each row has from the first of these rows
+/// to the last.
+struct RowsOfChunk {
+  std::span<const SgdEntry> entries;
+  Index first = 0;
+  std::vector<Offset> counts;
+
+  [[nodiscard]] Index end() const { return first + static_cast<Index>(counts.size()); }
+  [[nodiscard]] Offset& of(Index row) { return counts[static_cast<std::size_t>(row - first)]; }
+};
+
+/// `turned(entry).user` is its row.
+template <class Turned>
+[[nodiscard]] std::vector<RowsOfChunk> count_rows(std::span<const SgdEntry> entries, Index rows,
+                                                  const Turned& turned) {
+  constexpr Offset kEntriesOfCount = 4;  // so that the counts are the smaller part
+  const Offset all = std::ssize(entries);
+  const Offset count = std::clamp<Offset>(all / (kEntriesOfCount * std::max(1, rows)), 1, kParts);
+  std::vector<RowsOfChunk> chunks(static_cast<std::size_t>(count));
+  parallel_for(count, 1, [&](Offset number) {
+    RowsOfChunk& chunk = chunks[static_cast<std::size_t>(number)];
+    const Offset begin = all * number / count;
+    chunk.entries = entries.subspan(static_cast<std::size_t>(begin),
+                                    static_cast<std::size_t>(all * (number + 1) / count - begin));
+    if (chunk.entries.empty()) return;
+    Index first = rows;
+    Index last = 0;
+    for (const SgdEntry& e : chunk.entries) {
+      first = std::min(first, turned(e).user);
+      last = std::max(last, turned(e).user);
+    }
+    chunk.first = first;
+    chunk.counts.assign(static_cast<std::size_t>(last - first) + 1, 0);
+    for (const SgdEntry& e : chunk.entries) ++chunk.of(turned(e).user);
+  });
+  return chunks;
+}
+
+/// The entries of each row in all chunks. Counts of a chunk become those of the chunks before it.
+[[nodiscard]] std::vector<Offset> number_entries(std::span<RowsOfChunk> chunks, Index rows) {
+  std::vector<Offset> all(static_cast<std::size_t>(rows));
+  parallel_blocks(rows, Offset{1} << 12, [&](Offset begin, Offset end, Offset) {
+    for (RowsOfChunk& chunk : chunks) {
+      const auto first = std::max(static_cast<Index>(begin), chunk.first);
+      const auto last = std::min(static_cast<Index>(end), chunk.end());
+      for (Index row = first; row < last; ++row) {
+        Offset& sum = all[static_cast<std::size_t>(row)];
+        sum += std::exchange(chunk.of(row), sum);
+      }
+    }
+  });
+  return all;
+}
+
 /// Bytes of an item stripe: half of a core's L2 cache. Users' rows pass by once per block.
 constexpr Offset kStripeBytes = Offset{512} << 10;
 /// Stripes at least: as many threads find work.
@@ -93,8 +174,8 @@ SgdRowEntries entries_by_row(const SgdGrid& grid, Side side) {
   };
   const SgdSide& own = side == Side::kUsers ? grid.users : grid.items;
   const auto rows = static_cast<Index>(own.row.size());
-  std::vector<Offset> counts(static_cast<std::size_t>(rows));
-  for (const SgdEntry& e : grid.entries) ++counts[static_cast<std::size_t>(turned(e).user)];
+  std::vector<RowsOfChunk> chunks = count_rows(grid.entries.span(), rows, turned);
+  const std::vector<Offset> counts = number_entries(chunks, rows);
   const auto count = [&](Index row) { return counts[static_cast<std::size_t>(row)]; };
   // Entry n of a row is in its piece n * pieces / count, piece 0 being the row's own line.
   SgdRowEntries result;
@@ -117,18 +198,20 @@ SgdRowEntries entries_by_row(const SgdGrid& grid, Side side) {
   result.begin.assign(sizes.size() + 1, 0);
   std::partial_sum(sizes.begin(), sizes.end(), result.begin.begin() + 1);
   result.entries = Array<SgdEntry>::uninitialized(grid.entries.size());
-  std::vector<Offset> done(static_cast<std::size_t>(rows));
-  for (const SgdEntry& e : grid.entries) {
-    SgdEntry entry = turned(e);
-    const Index row = entry.user;
-    const Offset n = done[static_cast<std::size_t>(row)]++;
-    const Offset piece = n * pieces(row) / count(row);
-    if (piece > 0) {
-      entry.user = further[static_cast<std::size_t>(row)] + static_cast<Index>(piece) - 1;
+  parallel_for(std::ssize(chunks), 1, [&](Offset at_chunk) {
+    RowsOfChunk& chunk = chunks[static_cast<std::size_t>(at_chunk)];
+    for (const SgdEntry& e : chunk.entries) {
+      SgdEntry entry = turned(e);
+      const Index row = entry.user;
+      const Offset n = chunk.of(row)++;
+      const Offset piece = n * pieces(row) / count(row);
+      if (piece > 0) {
+        entry.user = further[static_cast<std::size_t>(row)] + static_cast<Index>(piece) - 1;
+      }
+      const Offset at = result.begin[static_cast<std::size_t>(entry.user)] + n - start(row, piece);
+      result.entries[at] = entry;
     }
-    const Offset at = result.begin[static_cast<std::size_t>(entry.user)] + n - start(row, piece);
-    result.entries[at] = entry;
-  }
+  });
   return result;
 }
 
@@ -158,33 +241,46 @@ SgdBlocks cut_like(const SgdGrid& grid, const CsrView& by_user) {
   const Index stripes = grid.stripes;
   const std::vector<Place> places = places_of(grid.items);
   const auto wide = static_cast<std::size_t>(stripes);
-  SgdBlocks blocks;
-  blocks.stripes = stripes;
-  blocks.begin.assign(wide * wide + 1, 0);
-  const auto for_entries = [&](Offset p, const auto& take) {
-    const auto stripe = static_cast<std::size_t>(p);
-    for (Index user = grid.users.begin[stripe]; user < grid.users.begin[stripe + 1]; ++user) {
+  const std::vector<UsersOfStripe> parts = cut_users(grid);
+  const auto for_entries = [&](const UsersOfStripe& part, const auto& take) {
+    for (Index user = part.first; user < part.end; ++user) {
       const Index row = grid.users.row[user];
       const std::span<const Index> columns = by_user.row_columns(row);
       const std::span<const float> values = by_user.row_values(row);
       for (std::size_t at = 0; at < columns.size(); ++at) {
         const Place& place = places[static_cast<std::size_t>(columns[at])];
-        take(stripe * wide + static_cast<std::size_t>(place.stripe),
-             SgdEntry{user, place.number, values[at]});
+        take(static_cast<std::size_t>(place.stripe), SgdEntry{user, place.number, values[at]});
       }
     }
   };
-  parallel_for(stripes, 1, [&](Offset p) {
-    for_entries(p, [&](std::size_t block, const SgdEntry&) { ++blocks.begin[block + 1]; });
-  });
-  std::partial_sum(blocks.begin.begin(), blocks.begin.end(), blocks.begin.begin());
-  blocks.entries = Array<SgdEntry>::uninitialized(by_user.nnz());
-  std::vector<Offset> next(blocks.begin.begin(), blocks.begin.end() - 1);
-  parallel_for(stripes, 1, [&](Offset p) {
-    for_entries(p, [&](std::size_t block, const SgdEntry& entry) {
-      blocks.entries[next[block]++] = entry;
+  // Of each part in each block of its stripe: how many entries, then where the next one goes. Parts
+  // share no cache line.
+  const std::size_t stride = wide + kLine;
+  std::vector<Offset> next(parts.size() * stride);
+  const auto for_parts = [&](const auto& take) {
+    parallel_for(std::ssize(parts), 1, [&](Offset number) {
+      const auto part = static_cast<std::size_t>(number);
+      for_entries(parts[part], [&](std::size_t stripe, const SgdEntry& entry) {
+        take(next[part * stride + stripe], entry);
+      });
     });
-  });
+  };
+  for_parts([](Offset& count, const SgdEntry&) { ++count; });
+  SgdBlocks blocks;
+  blocks.stripes = stripes;
+  Offset sum = 0;
+  for (std::size_t part = 0, end = 0; part < parts.size(); part = end) {
+    while (end < parts.size() && parts[end].stripe == parts[part].stripe) ++end;
+    for (std::size_t stripe = 0; stripe < wide; ++stripe) {
+      blocks.begin.push_back(sum);
+      for (std::size_t at = part; at < end; ++at) {
+        sum += std::exchange(next[at * stride + stripe], sum);
+      }
+    }
+  }
+  blocks.begin.push_back(sum);
+  blocks.entries = Array<SgdEntry>::uninitialized(by_user.nnz());
+  for_parts([&](Offset& at, const SgdEntry& entry) { blocks.entries[at++] = entry; });
   return blocks;
 }
 

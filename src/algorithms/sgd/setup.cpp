@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/row_counts.h"
 #include "core/random.h"
 #include "core/rounding.h"
 #include "core/system/parallel.h"
@@ -86,18 +87,7 @@ ValueSpread value_spread(const CsrView& by_user, const SgdParams& params) {
 }
 
 std::vector<Offset> entry_counts(const CsrView& by_user, Side side) {
-  std::vector<Offset> counts(
-      static_cast<std::size_t>(side == Side::kUsers ? by_user.rows : by_user.cols));
-  if (side == Side::kItems) {
-    for (Offset at = 0; at < by_user.nnz(); ++at) {
-      ++counts[static_cast<std::size_t>(by_user.columns[at])];
-    }
-    return counts;
-  }
-  for (Index row = 0; row < by_user.rows; ++row) {
-    counts[static_cast<std::size_t>(row)] = by_user.row_size(row);
-  }
-  return counts;
+  return side == Side::kUsers ? row_counts(by_user) : column_counts(by_user);
 }
 
 Factors first_sgd_factors(const CsrView& by_user, const SgdParams& params) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <tbb/parallel_sort.h>
 
 #include "core/random.h"
 #include "core/system/parallel.h"
@@ -38,9 +39,11 @@ void cut_into_launches(GpuSgdWork& work, Offset portion, const StartsTurn& start
   }
   parallel_for(std::ssize(work.launches), 1, [&](Offset at) {
     const SgdLaunch& launch = work.launches[static_cast<std::size_t>(at)];
-    std::stable_sort(
-        work.tasks.begin() + launch.first_task, work.tasks.begin() + launch.end_task,
-        [](const SgdTask& a, const SgdTask& b) { return a.end - a.begin > b.end - b.begin; });
+    tbb::parallel_sort(work.tasks.begin() + launch.first_task, work.tasks.begin() + launch.end_task,
+                       [](const SgdTask& a, const SgdTask& b) {
+                         const Offset more = (a.end - a.begin) - (b.end - b.begin);
+                         return more != 0 ? more > 0 : a.begin < b.begin;
+                       });
   });
 }
 

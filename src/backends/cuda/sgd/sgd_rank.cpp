@@ -11,6 +11,7 @@
 #include "backends/cuda/sgd/sgd_steps.h"
 #include "backends/distributed/transport/thread_ranks.h"
 #include "core/random.h"
+#include "core/system/parallel.h"
 
 namespace likewise::cuda {
 namespace {
@@ -71,7 +72,8 @@ CudaSgdPlan plan_sgd(const CsrView& by_user, const SgdParams& params, const SgdW
   const SgdUnits units = units_of(spread);
   const Index stripes = is_blocked(params) ? gpu_sgd_stripes(shape) : 1;
   SgdGrid grid = make_sgd_grid(by_user, stripes, params.seed, whole);
-  for (SgdEntry& entry : grid.entries) entry.value /= units.bias;
+  parallel_for(grid.entries.size(), 1 << 16,
+               [&](Offset at) { grid.entries[at].value /= units.bias; });
   if (is_blocked(params)) {
     return {cut_stripes(grid, ranks), params, spread, units, std::move(grid), {}, whole.bounded};
   }
