@@ -40,6 +40,15 @@ class RowsWithEntries {
   bool are_all_;
 };
 
+/// Of the matrix that is trained on where `train_rows_with_entries` trains; a Shape is made of
+/// users, items and interactions.
+template <class Shape>
+[[nodiscard]] Shape shape_with_entries(const CsrView& by_user) {
+  if (by_user.nnz() == 0) return {by_user.rows, by_user.cols, 0};
+  const RowsWithEntries rows(by_user);
+  return {rows.count(Side::kUsers), rows.count(Side::kItems), by_user.nnz()};
+}
+
 /// Rows of a side that a model has learned from: those with entries in its history. Without a
 /// history those whose factors are not all 0, which lack rows that have no likes.
 [[nodiscard]] std::vector<Index> rows_learned_from(const CsrView& history, const Factors& factors,

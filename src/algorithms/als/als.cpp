@@ -153,11 +153,12 @@ class Als final : public AlgorithmOf<AlsParams> {
   }
   [[nodiscard]] bool gains_by_gpus() const override { return true; }
   [[nodiscard]] MemoryPlan memory(const Device& device, const CsrView& by_user) const override {
-    return job<AlsJob>(device).plan(shape_of(by_user), params());
+    return job<AlsJob>(device).plan(shape_with_entries<AlsShape>(by_user), params());
   }
   [[nodiscard]] std::string tuning(const Device& device, const CsrView& by_user) const override {
     if (!has_tunings(device)) return "there is none on this device";
-    const ChosenTuning chosen = chosen_tuning(device, params(), shape_of(by_user));
+    const ChosenTuning chosen =
+        chosen_tuning(device, params(), shape_with_entries<AlsShape>(by_user));
     return fmt::format("{} ({})", tuning_text(chosen.tuning), chosen.source);
   }
   [[nodiscard]] std::optional<Job> predictions_job() const override { return Job::kPredictions; }

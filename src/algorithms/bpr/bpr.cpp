@@ -146,7 +146,7 @@ class Bpr final : public AlgorithmOf<BprParams> {
     (void)job<BprJob>(device).make_solver(nothing.view(), params(), std::move(none));
   }
   [[nodiscard]] MemoryPlan memory(const Device& device, const CsrView& by_user) const override {
-    return job<BprJob>(device).plan({by_user.rows, by_user.cols, by_user.nnz()}, params());
+    return job<BprJob>(device).plan(shape_with_entries<SgdShape>(by_user), params());
   }
   [[nodiscard]] std::optional<Job> predictions_job() const override { return Job::kPredictions; }
 
