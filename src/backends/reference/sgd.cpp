@@ -86,7 +86,7 @@ class ReferenceSgdSolver final : public SgdSolver {
 
   double move_rows(std::vector<SgdRow>& moved, std::vector<SgdRow>& fixed,
                    const SgdRowEntries& entries) {
-    const std::size_t rows = moved.size();
+    const std::vector<SgdRow> start = moved;
     for (const Index row : entries.piece_of) moved.push_back(at(moved, row));
     double losses = 0.0;
     for (const SgdEntry& e : entries.entries) {
@@ -100,15 +100,14 @@ class ReferenceSgdSolver final : public SgdSolver {
       const double own = weigh(pieces.row);
       for (double& x : row.x) x *= own;
       row.bias *= own;
-      row.squares *= own;
       for (Index line = pieces.first; line < pieces.last; ++line) {
         const SgdRow& piece = at(moved, line);
         for (std::size_t j = 0; j < row.x.size(); ++j) row.x[j] += weigh(line) * piece.x[j];
         row.bias += weigh(line) * piece.bias;
-        row.squares += weigh(line) * piece.squares;
+        row.squares += piece.squares - start[static_cast<std::size_t>(pieces.row)].squares;
       }
     }
-    moved.resize(rows);
+    moved.resize(start.size());
     return losses;
   }
 

@@ -65,6 +65,10 @@ class SgdRowsRank final : public CpuSgdRank {
 
   double move(Half& moved, Half& fixed, Communicator* ranks, const RunControl& control) {
     SgdTable& table = moved.own;
+    std::vector<float> start;
+    for (const SgdPieces& pieces : moved.long_rows) {
+      start.push_back(table.squares.empty() ? 0.0F : table.squares[pieces.row]);
+    }
     table.split(moved.entries);
     kernels::SgdRun run = run_;
     run.users = table.rows();
@@ -80,7 +84,7 @@ class SgdRowsRank final : public CpuSgdRank {
                                                           static_cast<std::size_t>(last - first));
       losses[static_cast<std::size_t>(block)] = kernels::take_sgd_steps(some);
     });
-    table.join(moved.entries, moved.long_rows);
+    table.join(moved.entries, moved.long_rows, start);
     if (moved.all) gather(moved, *ranks);
     return std::accumulate(losses.begin(), losses.end(), 0.0);
   }

@@ -59,7 +59,8 @@ void SgdTable::split(const SgdRowEntries& lines) {
   });
 }
 
-void SgdTable::join(const SgdRowEntries& lines, std::span<const SgdPieces> long_rows) {
+void SgdTable::join(const SgdRowEntries& lines, std::span<const SgdPieces> long_rows,
+                    std::span<const float> start) {
   parallel_for(std::ssize(long_rows), 1, [&](Offset at) {
     const SgdPieces& pieces = long_rows[static_cast<std::size_t>(at)];
     const Index row = pieces.row;
@@ -71,12 +72,11 @@ void SgdTable::join(const SgdRowEntries& lines, std::span<const SgdPieces> long_
     const float own = weigh(row);
     for (Index j = 0; j < factors.cols(); ++j) x[j] *= own;
     if (!bias.empty()) bias[row] *= own;
-    if (!squares.empty()) squares[row] *= own;
     for (Index line = pieces.first; line < pieces.last; ++line) {
       const float share = weigh(line);
       for (Index j = 0; j < factors.cols(); ++j) x[j] += share * factors.row(line)[j];
       if (!bias.empty()) bias[row] += share * bias[line];
-      if (!squares.empty()) squares[row] += share * squares[line];
+      if (!squares.empty()) squares[row] += squares[line] - start[static_cast<std::size_t>(at)];
     }
   });
 }

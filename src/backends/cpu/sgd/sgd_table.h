@@ -39,8 +39,10 @@ struct SgdTable {
 
   /// All pieces start where their row stands.
   void split(const SgdRowEntries& lines);
-  /// Rows end where their pieces do on average, their squares too.
-  void join(const SgdRowEntries& lines, std::span<const SgdPieces> long_rows);
+  /// Rows end where their pieces do on average, with the squares of all. `start`: the squares that
+  /// each began with.
+  void join(const SgdRowEntries& lines, std::span<const SgdPieces> long_rows,
+            std::span<const float> start);
 
   /// For kernels; row 0 is the first of the range.
   [[nodiscard]] kernels::SgdRows rows();

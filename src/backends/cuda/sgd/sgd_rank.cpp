@@ -165,7 +165,7 @@ void CudaSgdRank::load_pieces(MovedSide& moved) {
   std::vector<float> shares(static_cast<std::size_t>(lines.lines()), 1.0F);
   for (const SgdPieces& pieces : pieces_of(lines)) {
     if (pieces.row < moved.own.first || pieces.row >= moved.own.end) continue;
-    long_rows.push_back({pieces.row, pieces.first, pieces.last});
+    long_rows.push_back({pieces.row, pieces.first, pieces.last, 0.0F});
     const auto share = [&](Index line) {
       shares[static_cast<std::size_t>(line)] = static_cast<float>(
           static_cast<double>(lines.size(line)) / static_cast<double>(pieces.entries));

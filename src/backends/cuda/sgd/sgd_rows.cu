@@ -55,16 +55,17 @@ __global__ void measure(const SgdTable table, Index rows, int columns, const flo
 }
 
 template <class T>
-__global__ void split(const SgdTable table, const SgdLongRow* rows, Index count, int columns) {
+__global__ void split(const SgdTable table, SgdLongRow* rows, Index count, int columns) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   for (Index at = first_warp(); at < count; at += all_warps()) {
-    const SgdLongRow row = rows[at];
+    SgdLongRow& row = rows[at];
     T* const all = static_cast<T*>(table.rows);
     const T* const from = all + Offset{row.row} * columns;
     for (Index line = row.first; line < row.end; ++line) {
       for (int c = lane; c < columns; c += 32) all[Offset{line} * columns + c] = from[c];
       if (lane == 0) table.numbers[line] = table.numbers[row.row];
     }
+    if (lane == 0) row.squares = table.numbers[row.row].squares;
   }
 }
 
@@ -86,10 +87,9 @@ __global__ void join(const SgdTable table, const SgdLongRow* rows, Index count, 
     if (lane > 0) continue;
     SgdRowNumbers& numbers = table.numbers[row.row];
     numbers.bias *= shares[row.row];
-    numbers.squares *= shares[row.row];
     for (Index line = row.first; line < row.end; ++line) {
       numbers.bias += shares[line] * table.numbers[line].bias;
-      numbers.squares += shares[line] * table.numbers[line].squares;
+      numbers.squares += table.numbers[line].squares - row.squares;
     }
   }
 }
@@ -104,8 +104,8 @@ void measure_rows(bool halves, const SgdTable& table, Index rows, int columns, c
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 
-void split_rows(bool halves, const SgdTable& table, const SgdLongRow* rows, Index count,
-                int columns, cudaStream_t stream) {
+void split_rows(bool halves, const SgdTable& table, SgdLongRow* rows, Index count, int columns,
+                cudaStream_t stream) {
   if (count == 0) return;
   const auto kernel = halves ? split<__half> : split<float>;
   kernel<<<blocks_for(count), kBlock, 0, stream>>>(table, rows, count, columns);

@@ -33,14 +33,15 @@ struct SgdLongRow {
   Index row = 0;
   Index first = 0;
   Index end = 0;
+  float squares = 0.0F;  ///< that the row began with
 };
 
-/// All pieces start where their row stands.
-void split_rows(bool halves, const SgdTable& table, const SgdLongRow* rows, Index count,
-                int columns, cudaStream_t stream);
+/// All pieces start where their row stands. `rows[i].squares` is set.
+void split_rows(bool halves, const SgdTable& table, SgdLongRow* rows, Index count, int columns,
+                cudaStream_t stream);
 
-/// Rows end where their pieces do on average, their squares too; shares[line] sum to 1 over the
-/// lines of a row.
+/// Rows end where their pieces do on average; shares[line] sum to 1 over the lines of a row. Its
+/// squares grow by those of all.
 void join_rows(bool halves, const SgdTable& table, const SgdLongRow* rows, Index count, int columns,
                const float* shares, cudaStream_t stream);
 
