@@ -78,24 +78,19 @@ constexpr Offset kParts = 64;
 /// Numbers of a cache line.
 constexpr std::size_t kLine = 64 / sizeof(Offset);
 
-/// Users [first, end) of one stripe, by new numbers.
-struct UsersOfStripe {
-  Index stripe = 0;
-  Index first = 0;
-  Index end = 0;
-};
-
-/// All users in their order; every stripe has a part.
-[[nodiscard]] std::vector<UsersOfStripe> cut_users(const SgdGrid& grid) {
-  const Offset parts = std::max<Offset>(1, kParts / grid.stripes);
-  std::vector<UsersOfStripe> all;
+/// Every stripe of users in so many parts, which follow each other: their first users, by new
+/// numbers, and the end.
+[[nodiscard]] std::vector<Index> cut_users(const SgdGrid& grid, Offset parts) {
+  std::vector<Index> firsts;
   for (Index stripe = 0; stripe < grid.stripes; ++stripe) {
     const Index first = grid.users.begin[static_cast<std::size_t>(stripe)];
     const Offset rows = grid.users.begin[static_cast<std::size_t>(stripe) + 1] - first;
-    const auto at = [&](Offset part) { return first + static_cast<Index>(rows * part / parts); };
-    for (Offset part = 0; part < parts; ++part) all.push_back({stripe, at(part), at(part + 1)});
+    for (Offset part = 0; part < parts; ++part) {
+      firsts.push_back(first + static_cast<Index>(rows * part / parts));
+    }
   }
-  return all;
+  firsts.push_back(grid.users.begin.back());
+  return firsts;
 }
 
 /// Entries that follow each other, and how many of them each row has from the first of these rows
@@ -241,9 +236,11 @@ SgdBlocks cut_like(const SgdGrid& grid, const CsrView& by_user) {
   const Index stripes = grid.stripes;
   const std::vector<Place> places = places_of(grid.items);
   const auto wide = static_cast<std::size_t>(stripes);
-  const std::vector<UsersOfStripe> parts = cut_users(grid);
-  const auto for_entries = [&](const UsersOfStripe& part, const auto& take) {
-    for (Index user = part.first; user < part.end; ++user) {
+  const std::size_t parts_of_stripe = std::max<std::size_t>(1, kParts / wide);
+  const std::size_t parts = wide * parts_of_stripe;
+  const std::vector<Index> users = cut_users(grid, static_cast<Offset>(parts_of_stripe));
+  const auto for_entries = [&](std::size_t part, const auto& take) {
+    for (Index user = users[part]; user < users[part + 1]; ++user) {
       const Index row = grid.users.row[user];
       const std::span<const Index> columns = by_user.row_columns(row);
       const std::span<const float> values = by_user.row_values(row);
@@ -256,11 +253,11 @@ SgdBlocks cut_like(const SgdGrid& grid, const CsrView& by_user) {
   // Of each part in each block of its stripe: how many entries, then where the next one goes. Parts
   // share no cache line.
   const std::size_t stride = wide + kLine;
-  std::vector<Offset> next(parts.size() * stride);
+  std::vector<Offset> next(parts * stride);
   const auto for_parts = [&](const auto& take) {
-    parallel_for(std::ssize(parts), 1, [&](Offset number) {
+    parallel_for(static_cast<Offset>(parts), 1, [&](Offset number) {
       const auto part = static_cast<std::size_t>(number);
-      for_entries(parts[part], [&](std::size_t stripe, const SgdEntry& entry) {
+      for_entries(part, [&](std::size_t stripe, const SgdEntry& entry) {
         take(next[part * stride + stripe], entry);
       });
     });
@@ -269,11 +266,10 @@ SgdBlocks cut_like(const SgdGrid& grid, const CsrView& by_user) {
   SgdBlocks blocks;
   blocks.stripes = stripes;
   Offset sum = 0;
-  for (std::size_t part = 0, end = 0; part < parts.size(); part = end) {
-    while (end < parts.size() && parts[end].stripe == parts[part].stripe) ++end;
+  for (std::size_t part = 0; part < parts; part += parts_of_stripe) {
     for (std::size_t stripe = 0; stripe < wide; ++stripe) {
       blocks.begin.push_back(sum);
-      for (std::size_t at = part; at < end; ++at) {
+      for (std::size_t at = part; at < part + parts_of_stripe; ++at) {
         sum += std::exchange(next[at * stride + stripe], sum);
       }
     }
