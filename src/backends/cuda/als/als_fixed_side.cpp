@@ -26,18 +26,31 @@ AlsFixedSide::AlsFixedSide(const AlsSetup& setup, Index most_rows, AlsLink* link
       scale_(1),
       all_bias_(link != nullptr && setup.biased ? most_rows : 0) {}
 
+void AlsFixedSide::start(Side side, const AlsData& data, AlsFactorTables& tables,
+                         const RunControl& control, cudaStream_t stream) {
+  sum_gram(side, data.side(side), tables, control, stream);
+  const BasisTerms terms = basis_terms(data, side);
+  if (terms.same_lambda) {
+    builder(side).start_cholesky(gram_.data(), terms.missing, terms.lambda, stream);
+  } else if (terms.on_gpu) {
+    builder(side).by_eigenvectors(gram_.data(), terms.missing, terms.lambda, stream);
+  }
+  started_ = side;
+}
+
 void AlsFixedSide::prepare(Side side, const AlsData& data, AlsFactorTables& tables,
                            const Scratch& scratch, const RunControl& control, cudaStream_t stream) {
   const AlsSide& fixed = data.side(side);
   const Index rows = fixed.rows.rows;
-  builder_ = &builders_[side == Side::kItems];
+  if (started_ != side) start(side, data, tables, control, stream);
+  started_.reset();
+  builder_ = &builder(side);
   first_row_ = link_ == nullptr ? 0 : link_->first_row(side);
   const double bound = row_bound(data.totals(), side);
   host_scale_ = table_scale(bound);
   row_bound_ = static_cast<float>(bound) * host_scale_;
   fill_column(scale_.data(), 1, 1, 0, host_scale_, stream);
-  sum_gram(side, fixed, tables, control, stream);
-  make_basis(data.totals().side(other(side)), stream);
+  finish_basis(data, side, stream);
   bias_ = biases(side, rows, tables.bias(side), stream);
   store_table_of(side, fixed, tables, scratch, control, stream);
   FixedSum::run(scratch.rows, rows, partial_.data(), scratch.objective, stream);
@@ -94,26 +107,31 @@ void AlsFixedSide::store_table_of(Side side, const AlsSide& fixed, AlsFactorTabl
   if (share) share->finish();
 }
 
-void AlsFixedSide::make_basis(const SideTotals& solved, cudaStream_t stream) {
+AlsFixedSide::BasisTerms AlsFixedSide::basis_terms(const AlsData& data, Side side) const {
   const AlsParams& params = setup_.params;
+  const SideTotals& solved = data.totals().side(other(side));
   const bool is_explicit = setup_.is_explicit();
-  const double missing = is_explicit ? 1.0 : missing_weight(params);
+  BasisTerms terms;
+  terms.missing = is_explicit ? 1.0 : missing_weight(params);
   // Plain steps are those of an orthogonal basis with its columns scaled.
-  const bool same_lambda = !is_explicit && params.regularization_exponent == 0.0 &&
-                           params.regularization > 0.0 && !params.plain_steps();
-  const double lambda = same_lambda   ? params.regularization
-                        : is_explicit ? solved.typical_regularization
-                                      : solved.smallest_regularization;
+  terms.same_lambda = !is_explicit && params.regularization_exponent == 0.0 &&
+                      params.regularization > 0.0 && !params.plain_steps();
+  terms.lambda = terms.same_lambda ? params.regularization
+                 : is_explicit     ? solved.typical_regularization
+                                   : solved.smallest_regularization;
+  terms.on_gpu = terms.same_lambda || JacobiSolver::fits(setup_.padded);
+  return terms;
+}
+
+void AlsFixedSide::finish_basis(const AlsData& data, Side side, cudaStream_t stream) {
+  const auto [missing, lambda, same_lambda, on_gpu] = basis_terms(data, side);
   // From the same sums GPUs of a kind make the same basis. On the host it takes long, and one does.
-  const bool on_gpu = same_lambda || JacobiSolver::fits(setup_.padded);
   made_basis_ = on_gpu || link_ == nullptr || link_->rank() == 0;
   if (link_ != nullptr && (same_lambda || !on_gpu)) link_->wait(made_basis_);  // the host reads
-  if (made_basis_) {
-    if (same_lambda) {
-      builder_->by_cholesky(gram_.data(), missing, lambda, stream);
-    } else {
-      builder_->by_eigenvectors(gram_.data(), missing, lambda, stream);
-    }
+  if (same_lambda) {
+    builder_->finish_cholesky(gram_.data(), missing, lambda, stream);
+  } else if (!on_gpu && made_basis_) {
+    builder_->by_eigenvectors(gram_.data(), missing, lambda, stream);
   }
   if (link_ != nullptr && !on_gpu) link_->take_from_first(builder_->basis().numbers(), stream);
   transform_.set(builder_->basis().transform(), stream);

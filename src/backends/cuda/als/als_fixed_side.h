@@ -3,6 +3,8 @@
 /// in it, stored as the row kernels read it.
 #pragma once
 
+#include <optional>
+
 #include "backends/cuda/als/als_factor_tables.h"
 #include "backends/cuda/als/als_link.h"
 #include "backends/cuda/als/als_side.h"
@@ -23,6 +25,10 @@ class AlsFixedSide {
     double* objective = nullptr;  ///< becomes the side's share of the objective
   };
 
+  /// Puts the first part of prepare() into the stream: what needs the side's rows, but not the
+  /// host. A collective call, for a GPU that would wait for the host meanwhile. The rows must stay.
+  void start(Side side, const AlsData& data, AlsFactorTables& tables, const RunControl& control,
+             cudaStream_t stream);
   /// Makes the basis and the stored table of all rows: a collective call. With a link the host must
   /// wait() for the other GPUs before it waits for `stream`.
   void prepare(Side side, const AlsData& data, AlsFactorTables& tables, const Scratch& scratch,
@@ -42,7 +48,7 @@ class AlsFixedSide {
  private:
   void sum_gram(Side side, const AlsSide& fixed, AlsFactorTables& tables, const RunControl& control,
                 cudaStream_t stream);
-  void make_basis(const SideTotals& solved, cudaStream_t stream);
+  void finish_basis(const AlsData& data, Side side, cudaStream_t stream);
   void store_table_of(Side side, const AlsSide& fixed, AlsFactorTables& tables,
                       const Scratch& scratch, const RunControl& control, cudaStream_t stream);
   /// The fixed side's biases, of all rows.
@@ -50,6 +56,15 @@ class AlsFixedSide {
   /// This GPU's rows of the fixed side from `first` on.
   void store_in_basis(const float* table, Index first, Index count, float* scratch,
                       cudaStream_t stream);
+  /// What the basis is made of besides the Gram matrix.
+  struct BasisTerms {
+    double missing = 0.0;  ///< weight of the Gram matrix
+    double lambda = 0.0;
+    bool same_lambda = false;  ///< of all rows
+    bool on_gpu = false;
+  };
+  [[nodiscard]] BasisTerms basis_terms(const AlsData& data, Side side) const;
+  [[nodiscard]] BasisBuilder& builder(Side side) { return builders_[side == Side::kItems]; }
   [[nodiscard]] double row_bound(const AlsTotals& totals, Side fixed) const;
   [[nodiscard]] float table_scale(double row_bound) const;
 
@@ -66,6 +81,7 @@ class AlsFixedSide {
   DeviceArray<unsigned char> stored_;
   DeviceArray<float> scale_;     ///< of the stored table
   DeviceArray<float> all_bias_;  ///< where other GPUs have some
+  std::optional<Side> started_;
   // Of the half-step that was prepared last.
   BasisBuilder* builder_ = nullptr;
   bool made_basis_ = true;  ///< this GPU did

@@ -7,7 +7,7 @@ namespace likewise::cuda {
 namespace {
 
 /// Smaller chunks are not worth the calls.
-constexpr Offset kChunkBytes = Offset{8} << 20;
+constexpr Offset kChunkBytes = Offset{12} << 20;
 constexpr Offset kMostChunks = 8;
 
 /// The same on all ranks.
@@ -56,7 +56,9 @@ TableShare::TableShare(AlsLink& link, Side side, std::byte* table, Offset row_by
       table_(table),
       row_bytes_(row_bytes),
       stream_(stream),
-      chunks_(chunks_of(parts_, row_bytes)) {}
+      chunks_(chunks_of(parts_, row_bytes)) {
+  if (link.chunk_made_.size() < kMostChunks) link.chunk_made_.resize(kMostChunks);
+}
 
 TableShare::Range TableShare::range(int chunk, int rank) const {
   const Offset rows = parts_.count(rank);
@@ -65,25 +67,27 @@ TableShare::Range TableShare::range(int chunk, int rank) const {
 }
 
 void TableShare::made(Index end) {
-  while (chunk_ < chunks_ && chunk_end() <= end) send();
+  while (chunk_ < chunks_ && chunk_end() <= end) {
+    link_.chunk_made_[static_cast<std::size_t>(chunk_++)].record(stream_);
+  }
 }
 
-void TableShare::send() {
+void TableShare::send(int chunk) {
   std::vector<RowRange> ranges;
   for (int rank = 0; rank < parts_.ranks(); ++rank) {
-    const Range part = range(chunk_, rank);
+    const Range part = range(chunk, rank);
     ranges.push_back({parts_.first(rank) + part.begin, part.end - part.begin});
     if (rank != link_.rank()) link_.traffic_.bytes += ranges.back().count * row_bytes_;
   }
-  link_.gpus().follow(stream_);
-  if (chunk_ == 0) link_.begun_.record(link_.gpus().stream());
+  link_.chunk_made_[static_cast<std::size_t>(chunk)].hold(link_.gpus().stream());
+  if (chunk == 0) link_.begun_.record(link_.gpus().stream());
   link_.gpus().share_rows(table_, row_bytes_, ranges);
-  ++chunk_;
 }
 
 void TableShare::finish() {
+  made(parts_.count(link_.rank()));
   link_.made_.record(stream_);
-  while (chunk_ < chunks_) send();
+  for (int chunk = 0; chunk < chunks_; ++chunk) send(chunk);
   link_.arrived_.record(link_.gpus().stream());
   link_.gpus().lead(stream_);
 }

@@ -43,6 +43,7 @@ class AlsLink {
   const AlsRanksPlan& plan_;
   std::unique_ptr<DeviceCommunicator> gpus_;
   RankTraffic traffic_;
+  std::vector<Event> chunk_made_;
   Timestamp begun_;
   Timestamp made_;
   Timestamp arrived_;
@@ -51,7 +52,8 @@ class AlsLink {
 };
 
 /// The table of a fixed side on its way to the other GPUs, in chunks: one travels while the next
-/// one is made. Each rank makes its own rows, in order, at their place among all.
+/// one is made. Each rank makes its own rows, in order, at their place among all. The host puts all
+/// of that into the stream before it meets the other ranks, so that the GPU does not wait for them.
 class TableShare {
  public:
   /// `stream` is that of who makes the rows.
@@ -61,7 +63,7 @@ class TableShare {
   [[nodiscard]] Index chunk_end() const { return range(chunk_, link_.rank()).end; }
   /// Rows before `end` are made, by what is in the stream.
   void made(Index end);
-  /// All rows are made. `stream` goes on when all have come.
+  /// All rows are made. They go to the others; `stream` goes on when all have come.
   void finish();
 
  private:
@@ -70,7 +72,7 @@ class TableShare {
     Index end = 0;
   };
   [[nodiscard]] Range range(int chunk, int rank) const;
-  void send();
+  void send(int chunk);
 
   AlsLink& link_;
   const Partition& parts_;
@@ -78,7 +80,7 @@ class TableShare {
   Offset row_bytes_;
   cudaStream_t stream_;
   int chunks_;
-  int chunk_ = 0;  ///< the next one to send
+  int chunk_ = 0;  ///< the next one to be made
 };
 
 }  // namespace likewise::cuda

@@ -77,7 +77,7 @@ double AlsTraining::solve(Side side, const RunControl& control) {
   if (link_ != nullptr) link_->wait(may_wait(side));
   solve_rows_of(side, control);
   ++half_steps_;
-  return read_outcome(side);
+  return read_outcome(side, control);
 }
 
 const Factors& AlsTraining::factors() {
@@ -176,14 +176,24 @@ bool AlsTraining::may_wait(Side side) const {
          data_.side(side).plan.portions.size() > kInFlight;
 }
 
-void AlsTraining::fetch_outcomes() {
+bool AlsTraining::starts_early() const {
+  return !is_streamed() && (link_ == nullptr || !link_->gpus().waits_together());
+}
+
+void AlsTraining::fetch_outcomes(Side side, const RunControl& control) {
   Outcome* const own = host_outcomes_.data() + rank();
   copy_to_host(own, outcome_.data(), 1, stream_);
   fixed_side_.fetch_status(stream_);
-  if (link_ == nullptr) return stream_.synchronize();
+  outcome_done_.record(stream_);
+  if (starts_early()) fixed_side_.start(side, data_, tables_, control, stream_);
+  if (link_ == nullptr) return outcome_done_.wait();
   DeviceCommunicator& gpus = link_->gpus();
-  gpus.follow(stream_);
-  gpus.wait();
+  if (starts_early()) {
+    gpus.wait_for(outcome_done_);
+  } else {
+    gpus.follow(stream_);
+    gpus.wait();
+  }
   link_->note_traffic();
   const Outcome mine = *own;
   gpus.share_on_host(std::as_bytes(std::span(&mine, 1)),
@@ -191,9 +201,9 @@ void AlsTraining::fetch_outcomes() {
                          host_outcomes_.data(), static_cast<std::size_t>(host_outcomes_.size()))));
 }
 
-double AlsTraining::read_outcome(Side side) {
+double AlsTraining::read_outcome(Side side, const RunControl& control) {
   constexpr int kNone = 0x7f7f7f7f;
-  fetch_outcomes();
+  fetch_outcomes(side, control);
   fixed_side_.check();
   double objective = 0.0;
   for (Index r = 0; r < host_outcomes_.size(); ++r) {

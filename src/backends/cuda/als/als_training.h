@@ -47,8 +47,10 @@ class AlsTraining {
   /// Whether the host may wait for the stream while rows are being solved.
   [[nodiscard]] bool may_wait(Side side) const;
   [[nodiscard]] int rank() const { return link_ == nullptr ? 0 : link_->rank(); }
-  void fetch_outcomes();
-  [[nodiscard]] double read_outcome(Side side);
+  /// Whether the GPU goes on with the next half-step while the host hears of this one.
+  [[nodiscard]] bool starts_early() const;
+  void fetch_outcomes(Side side, const RunControl& control);
+  [[nodiscard]] double read_outcome(Side side, const RunControl& control);
   [[noreturn]] void throw_failed_row(Side side, Index row);
 
   int device_;
@@ -71,6 +73,7 @@ class AlsTraining {
   std::optional<DoubleRows> double_rows_;
   DeviceArray<double> partial_;
   DeviceArray<Outcome> outcome_;
+  Event outcome_done_;
   PinnedArray<Outcome> host_outcomes_;  ///< of all ranks
 };
 

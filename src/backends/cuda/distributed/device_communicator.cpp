@@ -145,6 +145,11 @@ void DeviceCommunicator::wait() {
   ledger_.finish(rank_);
 }
 
+void DeviceCommunicator::wait_for(const Event& event) {
+  wait_until([&] { return event.is_past(); });
+  check_connection();
+}
+
 void DeviceCommunicator::throw_missing() const {
   throw Error(ErrorKind::kDevice,
               fmt::format("{} within {:.3g} s of rank {}", ledger_.missing(rank_),

@@ -72,6 +72,9 @@ class DeviceCommunicator : public Communicator {
   /// waits for a rank that is gone. Before the host waits for the GPU in another way, wait() has
   /// returned, or the rank gave up.
   void wait();
+  /// Returns when the GPU has come to this event, which no later call holds up. Else as wait(), of
+  /// ranks that do not wait together.
+  void wait_for(const Event& event);
 
  protected:
   struct Outgoing {

@@ -69,8 +69,8 @@ BasisBuilder::BasisBuilder(int width, int padded)
   if (JacobiSolver::fits(padded)) jacobi_.emplace(width, padded);
 }
 
-void BasisBuilder::by_cholesky(const double* gram, double weight, double lambda,
-                               cudaStream_t stream) {
+void BasisBuilder::start_cholesky(const double* gram, double weight, double lambda,
+                                  cudaStream_t stream) {
   fill_zero(status_.data(), 1, stream);
   regularize(gram, width_, padded_, weight, lambda, matrix_.data(), stream);
   // A pivot is at least the smallest eigenvalue, hence lambda, or 1 in the padding: one that is
@@ -80,7 +80,12 @@ void BasisBuilder::by_cholesky(const double* gram, double weight, double lambda,
                   {basis_.back(), basis_.transform(), basis_.base(), basis_.shrink()},
                   status_.data(), stream);
   fetch_status(stream);
-  LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));
+  cholesky_done_.record(stream);
+}
+
+void BasisBuilder::finish_cholesky(const double* gram, double weight, double lambda,
+                                   cudaStream_t stream) {
+  cholesky_done_.wait();
   if (status_on_host_.data()[0] != 0) by_eigenvectors(gram, weight, lambda, stream);
 }
 

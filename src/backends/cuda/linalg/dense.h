@@ -12,6 +12,7 @@
 #include <cuda_runtime_api.h>
 #include <optional>
 
+#include "backends/cuda/device/event.h"
 #include "backends/cuda/device/memory.h"
 #include "backends/cuda/linalg/jacobi.h"
 #include "likewise/types.h"
@@ -78,9 +79,11 @@ class BasisBuilder {
   BasisBuilder(int width, int padded);
 
   /// For one regularisation shared by all rows: weight * gram + lambda I = L L^T, transform = L^-T,
-  /// back = L^-1. base = 1 and shrink = 0: the row matrix is I + sum w v v^T. Waits for the GPU:
-  /// where rounding outweighs lambda, as with fewer rows than columns, eigenvectors take over.
-  void by_cholesky(const double* gram, double weight, double lambda, cudaStream_t stream);
+  /// back = L^-1. base = 1 and shrink = 0: the row matrix is I + sum w v v^T.
+  void start_cholesky(const double* gram, double weight, double lambda, cudaStream_t stream);
+  /// With the same arguments. Waits for the GPU: where rounding outweighs lambda, as with fewer
+  /// rows than columns, eigenvectors take over.
+  void finish_cholesky(const double* gram, double weight, double lambda, cudaStream_t stream);
 
   /// weight * gram = Q S Q^T, transform = Q (S + lambda_ref)^-1/2, back its transpose. S in no
   /// order, negative values taken as 0; S + lambda_ref at least 1e-12 of the largest. Beyond 128
@@ -101,8 +104,9 @@ class BasisBuilder {
   Basis basis_;
   DeviceArray<int> status_;  // 0 is good
   PinnedArray<int> status_on_host_;
-  DeviceArray<double> matrix_;  // by_cholesky
-  DeviceArray<double> panel_;   // by_cholesky, wide
+  Event cholesky_done_;
+  DeviceArray<double> matrix_;  // of Cholesky
+  DeviceArray<double> panel_;   // of Cholesky, wide
   std::optional<JacobiSolver> jacobi_;
 };
 
