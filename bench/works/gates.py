@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """M. Gates et al., 2015: docs/papers/gates-2015.md."""
-from .lab import DATA, Item, cores
+from .lab import DATA, SMALL, Item, cores
 
 NAME = "Gates et al. 2015, HPC-ALS"
 SHAPES = ("eachmovie", "msd", "netflix", "yahoo-song")
@@ -35,6 +35,12 @@ def scaling(lab):
         if lab.listed or count <= cores():
             lab.command("taskset", "-c", f"0-{count - 1}", lab.program("bench_epochs"), "cpu", shape, "none",
                         f"als:factors=64:iterations={lab.usual(4, 1)}")
+    # What cores gain that share nothing but the machine: a quarter of the users for each.
+    quarter = lab.usual("120047x17770x24768028", SMALL)
+    for count in (1, 16):
+        if lab.listed or count <= cores():
+            lab.on_cores(count, lab.program("bench_epochs"), "cpu", f"{quarter}:implicit", "none",
+                         f"als:factors=64:iterations={lab.usual(6, 1)}")
 
 
 def against_factors(lab):

@@ -170,6 +170,24 @@ class Lab:
         output = ((self.output(before) if before else "") + self.output(words)).strip("\n")
         self.say("\n" + (output if "|---" in output else f"```\n{output}\n```" if output else "It is done."))
 
+    def on_cores(self, count, *words):
+        """A copy of the command on each of so many cores, all at once: a row of each."""
+        words = [str(word) for word in words]
+        if self.only_gpu:
+            return
+        self.shown_commands += 1
+        self.say(f"\n    for core in $(seq 0 {count - 1}); do taskset -c $core {self.shown(words)} & done; wait")
+        if self.listed:
+            return
+        copies = [subprocess.Popen(["taskset", "-c", str(core), *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                                   env=self.environment, cwd=ROOT) for core in range(count)]
+        tables = [copy.communicate()[0].strip().splitlines() for copy in copies]
+        if any(copy.returncode != 0 for copy in copies):
+            self.failed = True
+            self.say("\nFailed on some cores.")
+            return
+        self.say("\n" + "\n".join(tables[0][:2] + [table[-1] for table in tables]))
+
     def time(self, commands):
         """Wall seconds of whole commands of the program, in turn, {name: words}."""
         commands = {name: [str(word) for word in (self.program("likewise"), *words)] for name, words in commands.items()}
