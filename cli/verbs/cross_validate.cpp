@@ -47,14 +47,19 @@ struct CrossValidate {
                 {{"--item-features", features.items.path},
                  {"--user-features", features.users.path},
                  {"the metrics on standard output", "-", PathUse::kOutput}});
-    const TrainingOutline before = outline(request.training);
+    TrainingOutline before = outline(request.training);
     check_measures(before.params);
     if (features.given()) require_features(before.params);
     Progress progress(common.quiet);
-    if (!training.is_auto()) progress.say(device_line(before.device));
+    const bool chosen_by_data = !before.device;
+    if (!training.is_auto() && !chosen_by_data) progress.say(device_line(*before.device));
     ReadOptions rows = reading_for(feedback_of(before.params), reading);
     rows.keep_times = request.parts.method == SplitMethod::kTime;
     const Interactions data = read_with_report(ratings, rows, progress);
+    if (!training.is_auto() && chosen_by_data) {
+      before = with_device(request.training, std::move(before), data.by_user.view());
+      progress.say(device_line(*before.device));
+    }
     const FeatureTables tables = read_features_with_report(features, progress);
     request.features = tables.empty() ? nullptr : &tables;
     progress.stage("folds");

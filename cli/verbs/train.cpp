@@ -72,8 +72,9 @@ struct Train {
     if (!training.is_auto()) {
       if (features.given()) require_features(before.params);
       check_iterations(before.params);
-      progress.say(device_line(before.device));
     }
+    const bool chosen_by_data = training.is_auto() || !before.device;
+    if (!chosen_by_data) progress.say(device_line(*before.device));
     const ReadOptions rows = reading_for(feedback_of(before.params), reading);
     const Interactions data = read_with_report(ratings, rows, progress);
     const TrainingPlan plan = prepare(request, std::move(before), data);
@@ -81,8 +82,8 @@ struct Train {
     if (training.is_auto()) {
       progress.say(
           fmt::format("algorithm: {}; {}", algorithm_name(plan.params), plan.algorithm_reason));
-      progress.say(device_line(plan.device));
     }
+    if (chosen_by_data) progress.say(device_line(plan.device));
     const FeatureTables tables = read_features_with_report(features, progress);
     check_features(data, tables);
     for (const std::string& note : plan.notes) progress.say("note: " + spelled(note, as_option));

@@ -74,7 +74,7 @@ struct TrainingRequest {
   /// One of algorithm_names() or "auto"; empty: als, or that of the model to resume.
   std::string algorithm{};
   std::vector<AskedParameter> parameters{};
-  std::string device = "auto";          ///< as open_device()
+  std::string device = "auto";          ///< as open_device(); of "auto" with_device() decides
   std::optional<Device> open_device{};  ///< in place of `device`: one that is open
   DeviceOptions device_options{};       ///< for `device`
   std::optional<ValidationRequest> validation{};
@@ -93,13 +93,18 @@ struct TrainingRequest {
 
 /// What is known of a training before its data.
 struct TrainingOutline {
-  TrainingParams params;  ///< as asked_params()
-  DeviceChoice device;
+  TrainingParams params;                 ///< as asked_params()
+  std::optional<DeviceChoice> device{};  ///< nothing: "auto", and with_device() decides by the data
 };
 
 /// Throws what prepare() would say without looking at the data: as asked_params(), and
 /// Error(kDevice) for a device that cannot do what is asked.
 [[nodiscard]] TrainingOutline outline(const TrainingRequest& request);
+
+/// The outline with its device. Where "auto" left it open: the CPU, where it is expected to have
+/// trained on these data before a GPU has started; else as open_device_to_train().
+[[nodiscard]] TrainingOutline with_device(const TrainingRequest& request, TrainingOutline outline,
+                                          const CsrView& by_user);
 
 /// All that is decided of a training.
 struct TrainingPlan {

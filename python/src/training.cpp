@@ -193,7 +193,9 @@ class BorrowedTraining {
                             IdMap::range(view.cols),
                             {view.rows, view.cols, lent(view.offsets, Offset{view.rows} + 1),
                              lent(view.columns, view.nnz()), lent(view.values, view.nnz())}};
-    Model model = likewise::train(prepare(request_, *outline_, data), data, run);
+    const TrainingPlan plan = prepare(request_, *outline_, data);
+    if (!plan.device.reason.empty()) run.control.remark(plan.device.reason);
+    Model model = likewise::train(plan, data, run);
     model.history = {};
     return model;
   }
@@ -223,8 +225,6 @@ class BorrowedTraining {
   Background background(progress);
   TrainingRun run;
   run.control = background.control();
-  const std::string& reason = training.asked().device.reason;
-  if (!reason.empty()) run.control.remark(reason);
   if (users && items) run.start = &start;
   run.on_iteration = [&](const TrainingState& state) {
     const Iteration& done = state.iterations.back();

@@ -11,8 +11,10 @@
 
 #include "algorithms/algorithm.h"
 #include "backends/cuda/host/cuda_device.h"
+#include "backends/cuda/host/gpu_or_cpu.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/error.h"
+#include "training/cost.h"
 
 namespace likewise {
 namespace {
@@ -75,6 +77,25 @@ DeviceChoice open_device_to_train(std::string_view device, const TrainingParams&
   require_to_train(choice.device, params);
   for (const Job job : also) choice.device.require(job);
   return choice;
+}
+
+bool can_wait_for_data(std::string_view device, const TrainingParams& params,
+                       const DeviceOptions& options) {
+  if (device != "auto" || options.device_memory > 0) return false;
+  try {
+    require_to_train(open_device("cpu"), params);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+DeviceChoice choose_by_data(const CsrView& by_user, const TrainingParams& params,
+                            const DeviceOptions& options, std::span<const Job> also) {
+  if (!algorithm_of(params)->training_job() || gpu_pays(core_seconds(by_user, params))) {
+    return open_device_to_train("auto", params, options, also);
+  }
+  return {open_device("cpu"), "done before a GPU would have started"};
 }
 
 }  // namespace likewise

@@ -129,20 +129,36 @@ void require_common(const TrainingRequest& request) {
   return jobs;
 }
 
-[[nodiscard]] DeviceChoice open(const TrainingRequest& request, const TrainingParams& params) {
+/// Nothing where the data decide.
+[[nodiscard]] std::optional<DeviceChoice> open(const TrainingRequest& request,
+                                               const TrainingParams& params) {
   const std::vector<Job> also = jobs_beside(request, params);
-  if (!request.open_device) {
-    return open_device_to_train(request.device, params, request.device_options, also);
+  if (request.open_device) {
+    require_to_train(*request.open_device, params);
+    for (const Job job : also) request.open_device->require(job);
+    return DeviceChoice{*request.open_device};
   }
-  require_to_train(*request.open_device, params);
-  for (const Job job : also) request.open_device->require(job);
-  return {*request.open_device};
+  if (can_wait_for_data(request.device, params, request.device_options)) return std::nullopt;
+  return open_device_to_train(request.device, params, request.device_options, also);
 }
 
 [[nodiscard]] std::vector<std::string> names_of(const TrainingRequest& request) {
   std::vector<std::string> names;
   std::ranges::transform(request.parameters, std::back_inserter(names), &AskedParameter::name);
   return names;
+}
+
+/// The parameters, with what the data decide of them.
+[[nodiscard]] TrainingParams resolved(const TrainingRequest& request, TrainingParams params,
+                                      const CsrView& by_user) {
+  if (request.resume != nullptr) return params;
+  return with_data_defaults(by_user, std::move(params), names_of(request));
+}
+
+/// What "auto" chooses for parameters that are resolved.
+[[nodiscard]] DeviceChoice device_for(const TrainingRequest& request, const TrainingParams& params,
+                                      const CsrView& by_user) {
+  return choose_by_data(by_user, params, request.device_options, jobs_beside(request, params));
 }
 
 [[nodiscard]] std::vector<ParameterOrigin> origins_of(const TrainingParams& params,
@@ -216,8 +232,16 @@ TrainingOutline outline(const TrainingRequest& request) {
   if (validation && validation->target && !validation->metric.empty()) {
     require_target_of_metric(*validation->target, validation->metric);
   }
-  DeviceChoice device = open(request, params);
+  std::optional<DeviceChoice> device = open(request, params);
   return {std::move(params), std::move(device)};
+}
+
+TrainingOutline with_device(const TrainingRequest& request, TrainingOutline outline,
+                            const CsrView& by_user) {
+  if (!outline.device) {
+    outline.device = device_for(request, resolved(request, outline.params, by_user), by_user);
+  }
+  return outline;
 }
 
 TrainingPlan prepare(const TrainingRequest& request, const Interactions& data) {
@@ -227,21 +251,23 @@ TrainingPlan prepare(const TrainingRequest& request, const Interactions& data) {
 TrainingPlan prepare(const TrainingRequest& request, TrainingOutline outline,
                      const Interactions& data) {
   const CsrView by_user = data.by_user.view();
-  TrainingPlan plan{std::move(outline.params), {}, std::move(outline.device)};
-  plan.resume = request.resume;
-  plan.validation = request.validation;
+  AlgorithmChoice choice;
   TrainingRequest asked = request;
   if (is_auto(request) && request.resume == nullptr) {
-    AlgorithmChoice choice = choose_measured(data, feedback_of(plan.params), plan.device.device);
-    plan.algorithm_reason = std::move(choice.reason);
+    const Feedback feedback = feedback_of(outline.params);
+    outline = with_device(request, std::move(outline), by_user);
+    choice = choose_measured(data, feedback, outline.device->device);
     asked.algorithm = choice.algorithm;
-    plan.params = asked_params(asked);
-    plan.device = open(asked, plan.params);
+    outline.params = asked_params(asked);
+    outline.device = open(asked, outline.params);
   }
-  if (request.resume == nullptr) {
-    plan.params = with_data_defaults(by_user, std::move(plan.params), names_of(request));
-  }
-  refuse_idle(plan.params, request, true);
+  TrainingParams params = resolved(asked, std::move(outline.params), by_user);
+  refuse_idle(params, request, true);
+  DeviceChoice device =
+      outline.device ? *std::move(outline.device) : device_for(asked, params, by_user);
+  TrainingPlan plan{std::move(params), std::move(choice.reason), std::move(device)};
+  plan.resume = request.resume;
+  plan.validation = request.validation;
   const std::unique_ptr<const Algorithm> algorithm = algorithm_of(plan.params);
   // A target says itself what it is of.
   if (plan.validation && plan.validation->metric.empty() && !plan.validation->target) {

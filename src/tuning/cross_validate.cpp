@@ -106,7 +106,8 @@ CrossValidation cross_validate(const CrossValidationRequest& request, const Inte
                                const RunControl& control,
                                const std::function<void(const FoldResult&, int)>& on_fold) {
   check(request);
-  const TrainingOutline before = outline(request.training);
+  const TrainingOutline before =
+      with_device(request.training, outline(request.training), data.by_user.view());
   if (request.features != nullptr) {
     require_features(before.params);
     check_features(data, *request.features);

@@ -20,8 +20,10 @@
 #include "backends/cuda/host/cuda_device.h"
 #include "backends/cuda/host/load_plugin.h"
 #include "backends/jobs/device_jobs.h"
+#include "likewise/control.h"
 #include "likewise/error.h"
 #include "likewise/recommender.h"
+#include "likewise/synthetic.h"
 #include "likewise/training.h"
 #include "tests/backends/fake_plugin.h"
 #include "tests/errors.h"
@@ -323,6 +325,29 @@ TEST(Devices, AForkedProcessIsToldThatItHasNoGpu) {
 TEST(Devices, AutoMakesListsOnTheCpu) {
   const FakePlugin plugin;
   EXPECT_EQ(open_device("auto").name(), "cpu");
+}
+
+TEST(Devices, TheDataDecideWhetherAutoTakesAGpu) {
+  const FakePlugin plugin;
+  const Interactions data = generate(parse_shape("60x40x600"), 1);
+  TrainingRequest request;
+  EXPECT_FALSE(outline(request).device) << "before the data are there";
+  const auto chosen = [&] { return prepare(request, data).device; };
+  EXPECT_EQ(chosen().device.name(), "cpu");
+  EXPECT_EQ(chosen().reason, "done before a GPU would have started");
+  request.algorithm = "auto";
+  EXPECT_EQ(chosen().device.name(), "cpu");
+  request.algorithm = "popular";
+  EXPECT_EQ(chosen().reason, "") << "no device trains it";
+  request.algorithm = "als";
+  request.parameters = {{"iterations", "1000000"}};
+  with_threads(1, [&] { EXPECT_EQ(chosen().device.name(), "cuda:1"); });
+  request.parameters = {{"precision", "tf32"}};
+  EXPECT_EQ(outline(request).device->device.name(), "cuda:1") << "the CPU does not have it";
+  request = {.device_options = {.device_memory = Offset{1} << 30}};
+  EXPECT_EQ(outline(request).device->device.name(), "cuda:1") << "the limit is of a GPU";
+  request = {.open_device = open_device("cuda")};
+  EXPECT_EQ(chosen().device.name(), "cuda:1");
 }
 
 TEST(Devices, AutoTrainsOnTheFirstGpuThatCanBeUsed) {

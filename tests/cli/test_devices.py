@@ -34,11 +34,18 @@ def refusal(program, ratings, device, env, exit_code=1):
 def trains(program, ratings, device, env):
     stderr = program("train", ratings, "-o", "m", "--factors", 4, "--iterations", 1,
                      "--device", device, env=env).stderr
-    return stderr.splitlines()[0]
+    return next(line for line in stderr.splitlines() if line.startswith("device: "))
+
+
+def chosen(program, ratings, env, *options, iterations=1_000_000):
+    """The device of a plan by `auto`: of so many iterations that a GPU pays."""
+    plan = program("train", ratings, "-o", "m", "--plan", "--iterations", iterations, "--threads", 1, *options,
+                   env=env).stdout
+    return next(line for line in plan.splitlines() if line.startswith("device: "))
 
 
 def falls_back(program, ratings, env):
-    line = trains(program, ratings, "auto", env)
+    line = chosen(program, ratings, env)
     return line.startswith("device: cpu (") and line.endswith(
         "); no GPU can be used, `likewise info` says why")
 
@@ -83,22 +90,34 @@ def test_training_says_which_gpu_it_takes(program, cinema):
     ratings = cinema / "ratings.csv"
     expected = "device: cuda:1 (Fine GPU, compute capability 9.0, 140 GiB)"
     assert trains(program, ratings, "cuda", FAKE_PLUGIN) == expected
-    assert trains(program, ratings, "auto", FAKE_PLUGIN) == expected
     assert json.loads(program("info", "m", "--json").stdout)["device"] in expected
+    assert chosen(program, ratings, FAKE_PLUGIN) == expected
+
+
+def test_no_gpu_is_started_for_what_is_done_before(program, cinema):
+    ratings = cinema / "ratings.csv"
+    line = trains(program, ratings, "auto", FAKE_PLUGIN)
+    assert line.startswith("device: cpu (") and line.endswith("; done before a GPU would have started")
+    assert "cpu" in json.loads(program("info", "m", "--json").stdout)["device"]
+    # A limit of a GPU's memory asks for one, and so does a parameter that the processor does not have.
+    for options in (("--device-memory", "1GB"), ("--precision", "tf32")):
+        assert chosen(program, ratings, FAKE_PLUGIN, *options, iterations=1).startswith("device: cuda:1 ")
+    folds = program("cross-validate", ratings, "--folds", 2, "--factors", 4, env=FAKE_PLUGIN).stderr
+    assert "; done before a GPU would have started\n" in folds
 
 
 def test_what_the_gpu_cannot_do_goes_to_the_processor(program, cinema):
     env = {**FAKE_PLUGIN, "FAKE_PLUGIN": "refusal"}
     ratings = cinema / "ratings.csv"
-    line = trains(program, ratings, "auto", env)
+    line = chosen(program, ratings, env)
     assert line.startswith("device: cpu (") and line.endswith("; cuda:1: factors: not in this test")
     assert "factors: not in this test" in refusal(program, ratings, "cuda", env, exit_code=2)
 
 
 def test_only_training_takes_a_gpu_unasked(program, cinema):
     ratings = cinema / "ratings.csv"
-    line = trains(program, ratings, "auto", FAKE_PLUGIN)
-    assert line.startswith("device: cuda:1 ")
+    assert chosen(program, ratings, FAKE_PLUGIN).startswith("device: cuda:1 ")
+    trains(program, ratings, "cuda", FAKE_PLUGIN)
     stderr = program("recommend", "m", "--user", 1, env=FAKE_PLUGIN).stderr
     assert stderr.startswith("device: cpu (")
 
@@ -162,11 +181,8 @@ def test_a_gpu_that_cannot_predict_says_so(program, cinema):
 
 
 def test_auto_says_what_the_processor_does_beside_a_gpu(program, cinema):
-    stderr = program("train", cinema / "parts/train.csv", "-o", "m", "--factors", 4,
-                     "--validation", cinema / "parts/test.csv", env=FAKE_PLUGIN).stderr
-    line = stderr.splitlines()[0]
+    line = chosen(program, cinema / "parts/train.csv", FAKE_PLUGIN, "--validation", cinema / "parts/test.csv")
     assert line.startswith("device: cuda:1 (") and "; top-k on cpu: " in line
-    assert "cuda:1" in program("info", "m").stdout
 
 
 def test_info_says_what_a_device_lacks(program):
@@ -274,9 +290,11 @@ def test_a_gpu_that_is_lost_leaves_the_checkpoint(program, cinema, tmp_path, alg
     assert lists[0] == lists[1]
 
 
-def test_auto_says_where_it_would_take_several_gpus(program, cinema):
+def test_auto_says_where_it_would_take_several_gpus(program):
+    program("generate", "8000x12000x90000", "-o", "many.csv")  # so many items that a GPU pays
+
     def said(plugin):
-        return program("train", cinema / "ratings.csv", "-o", "m", "--algorithm", "item-knn", "--verbose",
+        return program("train", "many.csv", "-o", "m", "--algorithm", "item-knn", "--verbose", "--threads", 1,
                        env={**FAKE_PLUGIN, "FAKE_PLUGIN": plugin}).stderr
 
     quick = said("several")
@@ -301,11 +319,11 @@ def test_info_says_which_gpus_reach_each_other(program):
 def test_confidences_below_one_are_refused_by_name_on_a_gpu(program, tmp_path):
     (tmp_path / "w.csv").write_text("user,item,weight\na,x,2\na,y,0.25\nb,x,1\n")
     command = ("train", "w.csv", "-o", "m", "--confidence", "given", "--factors", 2)
-    for device in ("auto", "cuda"):
-        why = program(*command, "--device", device, env=FAKE_PLUGIN, exit_code=1).stderr
-        assert "w.csv:3: the value 0.25 of user 'a', item 'y' has confidence 0.25" in why
-        assert "train on the cpu, or with alpha 4 or more" in why
-    program(*command, "--device", "cpu", env=FAKE_PLUGIN)
+    why = program(*command, "--device", "cuda", env=FAKE_PLUGIN, exit_code=1).stderr
+    assert "w.csv:3: the value 0.25 of user 'a', item 'y' has confidence 0.25" in why
+    assert "train on the cpu, or with alpha 4 or more" in why
+    for device in ("auto", "cpu"):
+        program(*command, "--device", device, env=FAKE_PLUGIN)
     program(*command, "--alpha", 4, env=FAKE_PLUGIN)
 
 

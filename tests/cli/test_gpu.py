@@ -45,7 +45,7 @@ def factors_of(model):
 def test_training_equals_the_processor(program, cinema, gpu, feedback):
     ratings = cinema / "parts/train.csv"
     options = "--feedback", feedback, "--validation", cinema / "parts/test.csv"
-    on_gpu = train(program, ratings, *options, "--device", "auto")
+    on_gpu = train(program, ratings, *options, "--device", "cuda")
     assert gpu in on_gpu["device"]
     exact = train(program, ratings, *options, "--device", "cpu", "--solver", "cholesky")
     for one, other in zip(on_gpu["iterations"], exact["iterations"], strict=True):
@@ -60,13 +60,14 @@ def test_the_model_says_which_gpu_trained_it(program, cinema, gpu):
 
 
 def test_auto_takes_the_gpu_for_what_it_can_do(program, cinema, gpu):
-    def first_line(*options):
-        stderr = program("train", cinema / "ratings.csv", "-o", "m", "--iterations", 1,
-                         *options).stderr
-        return stderr.splitlines()[0]
+    def device(*options):
+        plan = program("train", cinema / "ratings.csv", "-o", "m", "--plan", "--threads", 1, *options).stdout
+        return next(line for line in plan.splitlines() if line.startswith("device: "))
 
-    assert first_line("--factors", 8).startswith(f"device: {gpu} (")
-    beyond = first_line("--factors", 2000)
+    many = "--iterations", 1_000_000
+    assert device("--factors", 8, *many).startswith(f"device: {gpu} (")
+    assert device("--factors", 8).startswith("device: cpu (")
+    beyond = device("--factors", 2000, *many)
     assert beyond.startswith("device: cpu (") and f"; {gpu}: factors: " in beyond
 
 

@@ -134,9 +134,7 @@ class Bpr final : public AlgorithmOf<BprParams> {
   [[nodiscard]] std::string_view name() const override { return kBprRow.name; }
 
   [[nodiscard]] double core_seconds(const CsrView& by_user) const override {
-    // An update reads and writes two or three rows.
-    return params().iterations * 3.0 * static_cast<double>(by_user.nnz()) * params().factors /
-           kSharedRate;
+    return params().iterations * sgd_seconds(static_cast<double>(by_user.nnz()), params().factors);
   }
   [[nodiscard]] std::optional<Job> training_job() const override { return Job::kBpr; }
   /// Makes a solver of an empty matrix.

@@ -125,9 +125,7 @@ class Sgd final : public AlgorithmOf<SgdParams> {
   }
 
   [[nodiscard]] double core_seconds(const CsrView& by_user) const override {
-    // An update reads and writes two or three rows.
-    return params().iterations * 3.0 * static_cast<double>(by_user.nnz()) * params().factors /
-           kSharedRate;
+    return params().iterations * sgd_seconds(static_cast<double>(by_user.nnz()), params().factors);
   }
   [[nodiscard]] std::optional<Job> training_job() const override { return Job::kSgd; }
   /// Makes a solver of an empty matrix.
