@@ -88,7 +88,9 @@ TEST(AvailableMemory, KnowsLimitsOfTheProcess) {
     const std::uint64_t available = available_addresses();
     ASSERT_EQ(setrlimit(limit, &before), 0);
     EXPECT_LT(available, kLimit);
-    EXPECT_LE(available_memory(), available_pages());
+    // Other programs take and give back memory meanwhile; addresses are a thousand times more.
+    constexpr std::uint64_t kOthers = std::uint64_t{1} << 30;
+    EXPECT_LT(available_memory(), available_pages() + kOthers);
   }
 }
 
