@@ -9,6 +9,7 @@
 #include "backends/cuda/als/als_side.h"
 #include "backends/cuda/device/staging.h"
 #include "likewise/control.h"
+#include "likewise/factors.h"
 
 namespace likewise::cuda {
 

@@ -11,7 +11,8 @@
 
 namespace likewise::cuda {
 
-AlsFixedSide::AlsFixedSide(const AlsSetup& setup, Index most_rows, AlsLink* link)
+AlsFixedSide::AlsFixedSide(const AlsSetup& setup, Index most_rows, AlsLink* link,
+                           cudaStream_t stream)
     : setup_(setup),
       link_(link),
       gram_sum_(setup.padded),
@@ -24,26 +25,45 @@ AlsFixedSide::AlsFixedSide(const AlsSetup& setup, Index most_rows, AlsLink* link
       partial_(FixedSum::kBlocks),
       stored_(Offset{most_rows} * setup.padded * stored_bytes(setup.precision)),
       scale_(1),
-      all_bias_(link != nullptr && setup.biased ? most_rows : 0) {}
+      all_bias_(link != nullptr && setup.biased ? most_rows : 0) {
+  if (link == nullptr) return;
+  // Tools that look for memory never written do not see what a kernel copies from other GPUs.
+  fill_zero(stored_.data(), stored_.size(), stream);
+  fill_zero(all_bias_.data(), all_bias_.size(), stream);
+}
 
 void AlsFixedSide::start(Side side, const AlsData& data, AlsFactorTables& tables,
-                         const RunControl& control, cudaStream_t stream) {
-  sum_gram(side, data.side(side), tables, control, stream);
-  const BasisTerms terms = basis_terms(data, side);
-  if (terms.same_lambda) {
-    builder(side).start_cholesky(gram_.data(), terms.missing, terms.lambda, stream);
-  } else if (terms.on_gpu) {
-    builder(side).by_eigenvectors(gram_.data(), terms.missing, terms.lambda, stream);
-  }
+                         const Scratch& scratch, const RunControl& control, cudaStream_t stream) {
+  start_basis(side, data, tables, control, stream);
+  if (starts_all()) store_rows(side, data, tables, scratch, control, stream);
   started_ = side;
 }
 
 void AlsFixedSide::prepare(Side side, const AlsData& data, AlsFactorTables& tables,
                            const Scratch& scratch, const RunControl& control, cudaStream_t stream) {
+  const bool started = started_ == side;
+  if (started_ && !started) bring_rows(stream);  // nobody else has brought them
+  started_.reset();
+  if (!started) start_basis(side, data, tables, control, stream);
+  if (!started || !starts_all()) store_rows(side, data, tables, scratch, control, stream);
+}
+
+void AlsFixedSide::start_basis(Side side, const AlsData& data, AlsFactorTables& tables,
+                               const RunControl& control, cudaStream_t stream) {
+  sum_gram(side, data.side(side), tables, control, stream);
+  const auto [missing, lambda] = basis_terms(data, side);
+  if (takes_cholesky()) {
+    builder(side).start_cholesky(gram_.data(), missing, lambda, stream);
+  } else if (builder(side).is_on_gpu()) {
+    builder(side).by_eigenvectors(gram_.data(), missing, lambda, stream);
+  }
+}
+
+void AlsFixedSide::store_rows(Side side, const AlsData& data, AlsFactorTables& tables,
+                              const Scratch& scratch, const RunControl& control,
+                              cudaStream_t stream) {
   const AlsSide& fixed = data.side(side);
   const Index rows = fixed.rows.rows;
-  if (started_ != side) start(side, data, tables, control, stream);
-  started_.reset();
   builder_ = &builder(side);
   first_row_ = link_ == nullptr ? 0 : link_->first_row(side);
   const double bound = row_bound(data.totals(), side);
@@ -51,9 +71,16 @@ void AlsFixedSide::prepare(Side side, const AlsData& data, AlsFactorTables& tabl
   row_bound_ = static_cast<float>(bound) * host_scale_;
   fill_column(scale_.data(), 1, 1, 0, host_scale_, stream);
   finish_basis(data, side, stream);
+  transform_.set(builder_->basis().transform(), stream);
   bias_ = biases(side, rows, tables.bias(side), stream);
   store_table_of(side, fixed, tables, scratch, control, stream);
+  // While rows travel.
   FixedSum::run(scratch.rows, rows, partial_.data(), scratch.objective, stream);
+  split_ways_back(data, side, stream);
+}
+
+void AlsFixedSide::bring_rows(cudaStream_t stream) const {
+  if (link_ != nullptr) link_->bring_rows(stream);
 }
 
 void AlsFixedSide::sum_gram(Side side, const AlsSide& fixed, AlsFactorTables& tables,
@@ -104,37 +131,40 @@ void AlsFixedSide::store_table_of(Side side, const AlsSide& fixed, AlsFactorTabl
                     bias == nullptr ? nullptr : bias + first,
                     fixed.plan.regularization.data() + first, scratch.rows + first, stream);
   });
-  if (share) share->finish();
+  if (share) share->send();
+}
+
+/// One lambda for all rows. Plain steps are those of an orthogonal basis with its columns scaled.
+bool AlsFixedSide::takes_cholesky() const {
+  const AlsParams& params = setup_.params;
+  return !setup_.is_explicit() && params.regularization_exponent == 0.0 &&
+         params.regularization > 0.0 && !params.plain_steps();
 }
 
 AlsFixedSide::BasisTerms AlsFixedSide::basis_terms(const AlsData& data, Side side) const {
-  const AlsParams& params = setup_.params;
   const SideTotals& solved = data.totals().side(other(side));
-  const bool is_explicit = setup_.is_explicit();
-  BasisTerms terms;
-  terms.missing = is_explicit ? 1.0 : missing_weight(params);
-  // Plain steps are those of an orthogonal basis with its columns scaled.
-  terms.same_lambda = !is_explicit && params.regularization_exponent == 0.0 &&
-                      params.regularization > 0.0 && !params.plain_steps();
-  terms.lambda = terms.same_lambda ? params.regularization
-                 : is_explicit     ? solved.typical_regularization
-                                   : solved.smallest_regularization;
-  terms.on_gpu = terms.same_lambda || JacobiSolver::fits(setup_.padded);
-  return terms;
+  if (setup_.is_explicit()) return {1.0, solved.typical_regularization};
+  return {missing_weight(setup_.params),
+          takes_cholesky() ? setup_.params.regularization : solved.smallest_regularization};
 }
 
 void AlsFixedSide::finish_basis(const AlsData& data, Side side, cudaStream_t stream) {
-  const auto [missing, lambda, same_lambda, on_gpu] = basis_terms(data, side);
-  // From the same sums GPUs of a kind make the same basis. On the host it takes long, and one does.
-  made_basis_ = on_gpu || link_ == nullptr || link_->rank() == 0;
-  if (link_ != nullptr && (same_lambda || !on_gpu)) link_->wait(made_basis_);  // the host reads
-  if (same_lambda) {
-    builder_->finish_cholesky(gram_.data(), missing, lambda, stream);
-  } else if (!on_gpu && made_basis_) {
-    builder_->by_eigenvectors(gram_.data(), missing, lambda, stream);
+  const auto [missing, lambda] = basis_terms(data, side);
+  if (!starts_all()) {
+    if (link_ != nullptr) link_->wait(makes_basis());  // the host reads
+    if (takes_cholesky()) {
+      builder_->finish_cholesky(gram_.data(), missing, lambda, stream);
+    } else if (makes_basis()) {
+      builder_->by_eigenvectors(gram_.data(), missing, lambda, stream);
+    }
+    if (link_ != nullptr && !takes_cholesky()) {
+      link_->take_from_first(builder_->basis().numbers(), stream);
+    }
   }
-  if (link_ != nullptr && !on_gpu) link_->take_from_first(builder_->basis().numbers(), stream);
-  transform_.set(builder_->basis().transform(), stream);
+}
+
+void AlsFixedSide::split_ways_back(const AlsData& data, Side side, cudaStream_t stream) {
+  const auto [missing, lambda] = basis_terms(data, side);
   back_.set(builder_->basis().back(), stream);
   if (setup_.exact) return;
   // The inverse of `back`: T^-T = (w G + lambda I) T, since T T^T = (w G + lambda I)^-1.
@@ -196,12 +226,12 @@ void AlsFixedSide::leave(const float* inside, Index rows, float* table, cudaStre
   multiply_rows(inside, rows, back_, table, stream);
 }
 
-void AlsFixedSide::fetch_status(cudaStream_t stream) {
-  if (made_basis_) builder_->fetch_status(stream);
+void AlsFixedSide::fetch_status(Side side, cudaStream_t stream) {
+  if (makes_basis()) builder(side).fetch_status(stream);
 }
 
-void AlsFixedSide::check() const {
-  if (made_basis_) builder_->check();
+void AlsFixedSide::check(Side side) const {
+  if (makes_basis()) builder(side).check();
 }
 
 }  // namespace likewise::cuda

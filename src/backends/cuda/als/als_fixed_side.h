@@ -16,7 +16,7 @@ class AlsFixedSide {
  public:
   /// For sides of at most `most_rows`, those of other GPUs included. `link` leads to these, and
   /// must outlive this; null: there are none.
-  AlsFixedSide(const AlsSetup& setup, Index most_rows, AlsLink* link);
+  AlsFixedSide(const AlsSetup& setup, Index most_rows, AlsLink* link, cudaStream_t stream);
 
   /// What a half-step lends.
   struct Scratch {
@@ -25,14 +25,14 @@ class AlsFixedSide {
     double* objective = nullptr;  ///< becomes the side's share of the objective
   };
 
-  /// Puts the first part of prepare() into the stream: what needs the side's rows, but not the
-  /// host. A collective call, for a GPU that would wait for the host meanwhile. The rows must stay.
-  void start(Side side, const AlsData& data, AlsFactorTables& tables, const RunControl& control,
-             cudaStream_t stream);
   /// Makes the basis and the stored table of all rows: a collective call. With a link the host must
   /// wait() for the other GPUs before it waits for `stream`.
   void prepare(Side side, const AlsData& data, AlsFactorTables& tables, const Scratch& scratch,
                const RunControl& control, cudaStream_t stream);
+  /// Puts what of prepare() needs no host into the stream: a collective call, for a GPU that would
+  /// wait for the host otherwise. The rows must stay as they are until prepare().
+  void start(Side side, const AlsData& data, AlsFactorTables& tables, const Scratch& scratch,
+             const RunControl& control, cudaStream_t stream);
 
   /// Fills in what is the fixed side's in a problem.
   void describe(RowProblem& problem) const;
@@ -41,14 +41,33 @@ class AlsFixedSide {
   /// Solutions back from the basis.
   void leave(const float* inside, Index rows, float* table, cudaStream_t stream) const;
 
-  /// As BasisBuilder's, for the half-step that was prepared last.
-  void fetch_status(cudaStream_t stream);
-  void check() const;
+  /// What comes into the stream from now on has the others' rows, after prepare(). What does not
+  /// read the stored table may come before.
+  void bring_rows(cudaStream_t stream) const;
+  /// Whether start() does all of prepare().
+  [[nodiscard]] bool starts_all() const { return builders_[0].is_on_gpu(); }
+
+  /// As BasisBuilder's, for the last half-step with this fixed side.
+  void fetch_status(Side side, cudaStream_t stream);
+  void check(Side side) const;
 
  private:
   void sum_gram(Side side, const AlsSide& fixed, AlsFactorTables& tables, const RunControl& control,
                 cudaStream_t stream);
+  /// The Gram matrix and what of the basis needs no host.
+  void start_basis(Side side, const AlsData& data, AlsFactorTables& tables,
+                   const RunControl& control, cudaStream_t stream);
   void finish_basis(const AlsData& data, Side side, cudaStream_t stream);
+  /// For leave() and enter().
+  void split_ways_back(const AlsData& data, Side side, cudaStream_t stream);
+  /// From the same sums GPUs of a kind make the same basis. On the host it takes long, and one
+  /// does.
+  [[nodiscard]] bool makes_basis() const {
+    return starts_all() || link_ == nullptr || takes_cholesky() || link_->rank() == 0;
+  }
+  [[nodiscard]] bool takes_cholesky() const;
+  void store_rows(Side side, const AlsData& data, AlsFactorTables& tables, const Scratch& scratch,
+                  const RunControl& control, cudaStream_t stream);
   void store_table_of(Side side, const AlsSide& fixed, AlsFactorTables& tables,
                       const Scratch& scratch, const RunControl& control, cudaStream_t stream);
   /// The fixed side's biases, of all rows.
@@ -60,11 +79,12 @@ class AlsFixedSide {
   struct BasisTerms {
     double missing = 0.0;  ///< weight of the Gram matrix
     double lambda = 0.0;
-    bool same_lambda = false;  ///< of all rows
-    bool on_gpu = false;
   };
   [[nodiscard]] BasisTerms basis_terms(const AlsData& data, Side side) const;
   [[nodiscard]] BasisBuilder& builder(Side side) { return builders_[side == Side::kItems]; }
+  [[nodiscard]] const BasisBuilder& builder(Side side) const {
+    return builders_[side == Side::kItems];
+  }
   [[nodiscard]] double row_bound(const AlsTotals& totals, Side fixed) const;
   [[nodiscard]] float table_scale(double row_bound) const;
 
@@ -84,8 +104,7 @@ class AlsFixedSide {
   std::optional<Side> started_;
   // Of the half-step that was prepared last.
   BasisBuilder* builder_ = nullptr;
-  bool made_basis_ = true;  ///< this GPU did
-  Index first_row_ = 0;     ///< of this GPU's rows among all
+  Index first_row_ = 0;  ///< of this GPU's rows among all
   const float* bias_ = nullptr;
   float host_scale_ = 1.0F;
   float row_bound_ = 1.0F;  ///< no stored row is longer

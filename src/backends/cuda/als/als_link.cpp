@@ -6,14 +6,15 @@
 namespace likewise::cuda {
 namespace {
 
-/// Smaller chunks are not worth the calls.
-constexpr Offset kChunkBytes = Offset{12} << 20;
+/// Smaller chunks are not worth the calls. From one GPU alone the copy engines fetch them, which
+/// takes longer for each copy.
+[[nodiscard]] Offset chunk_bytes(int ranks) { return Offset{ranks > 2 ? 12 : 32} << 20; }
 constexpr Offset kMostChunks = 8;
 
 /// The same on all ranks.
 [[nodiscard]] int chunks_of(const Partition& parts, Offset row_bytes) {
   const Offset largest = parts.largest_count() * row_bytes;
-  return static_cast<int>(std::clamp<Offset>(largest / kChunkBytes, 1, kMostChunks));
+  return static_cast<int>(std::clamp<Offset>(largest / chunk_bytes(parts.ranks()), 1, kMostChunks));
 }
 
 }  // namespace
@@ -25,12 +26,12 @@ void AlsLink::add_up(DeviceArray<double>& values, cudaStream_t stream) {
 }
 
 void AlsLink::share(Side side, std::byte* table, Offset row_bytes, cudaStream_t stream) {
-  std::vector<RowRange> ranges;
+  RowChunk all;
   for (int rank = 0; rank < parts(side).ranks(); ++rank) {
-    ranges.push_back({parts(side).first(rank), parts(side).count(rank)});
+    all.parts.push_back({parts(side).first(rank), parts(side).count(rank)});
   }
   gpus_->follow(stream);
-  gpus_->share_rows(table, row_bytes, ranges);
+  gpus_->share_rows(table, row_bytes, {&all, 1});
   gpus_->lead(stream);
 }
 
@@ -43,10 +44,12 @@ void AlsLink::take_from_first(DeviceArray<float>& values, cudaStream_t stream) {
   gpus_->lead(stream);
 }
 
-void AlsLink::note_traffic() {
-  const double seconds = begun_.until(arrived_);
+void AlsLink::note_traffic(bool last_is_to_come) {
+  const Share& share = shares_[last_is_to_come ? 1 - last_share_ : last_share_];
+  const double seconds = share.begun.until(share.arrived);
+  traffic_.bytes += share.bytes;
   traffic_.seconds += seconds;
-  traffic_.exposed += std::clamp(made_.until(arrived_), 0.0, seconds);
+  traffic_.exposed += std::clamp(share.made.until(share.arrived), 0.0, seconds);
 }
 
 TableShare::TableShare(AlsLink& link, Side side, std::byte* table, Offset row_bytes,
@@ -58,6 +61,8 @@ TableShare::TableShare(AlsLink& link, Side side, std::byte* table, Offset row_by
       stream_(stream),
       chunks_(chunks_of(parts_, row_bytes)) {
   if (link.chunk_made_.size() < kMostChunks) link.chunk_made_.resize(kMostChunks);
+  link.last_share_ = 1 - link.last_share_;
+  link.last_share().bytes = 0;
 }
 
 TableShare::Range TableShare::range(int chunk, int rank) const {
@@ -72,24 +77,25 @@ void TableShare::made(Index end) {
   }
 }
 
-void TableShare::send(int chunk) {
-  std::vector<RowRange> ranges;
-  for (int rank = 0; rank < parts_.ranks(); ++rank) {
-    const Range part = range(chunk, rank);
-    ranges.push_back({parts_.first(rank) + part.begin, part.end - part.begin});
-    if (rank != link_.rank()) link_.traffic_.bytes += ranges.back().count * row_bytes_;
-  }
-  link_.chunk_made_[static_cast<std::size_t>(chunk)].hold(link_.gpus().stream());
-  if (chunk == 0) link_.begun_.record(link_.gpus().stream());
-  link_.gpus().share_rows(table_, row_bytes_, ranges);
-}
-
-void TableShare::finish() {
+void TableShare::send() {
   made(parts_.count(link_.rank()));
-  link_.made_.record(stream_);
-  for (int chunk = 0; chunk < chunks_; ++chunk) send(chunk);
-  link_.arrived_.record(link_.gpus().stream());
-  link_.gpus().lead(stream_);
+  std::vector<RowChunk> chunks(static_cast<std::size_t>(chunks_));
+  AlsLink::Share& share = link_.last_share();
+  for (int chunk = 0; chunk < chunks_; ++chunk) {
+    const auto c = static_cast<std::size_t>(chunk);
+    for (int rank = 0; rank < parts_.ranks(); ++rank) {
+      const Range part = range(chunk, rank);
+      chunks[c].parts.push_back({parts_.first(rank) + part.begin, part.end - part.begin});
+      if (rank != link_.rank()) share.bytes += (part.end - part.begin) * row_bytes_;
+    }
+    chunks[c].made = &link_.chunk_made_[c];
+  }
+  DeviceCommunicator& gpus = link_.gpus();
+  share.made.record(stream_);
+  link_.chunk_made_.front().hold(gpus.stream());
+  share.begun.record(gpus.stream());
+  gpus.share_rows(table_, row_bytes_, chunks);
+  share.arrived.record(gpus.stream());
 }
 
 }  // namespace likewise::cuda

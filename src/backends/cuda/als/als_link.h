@@ -2,6 +2,7 @@
 /// How the GPU of a rank works together with those of the others in a half-step of ALS.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "backends/cuda/device/event.h"
@@ -14,13 +15,17 @@ namespace likewise::cuda {
 /// A rank's place among the others. The plan must outlive it.
 class AlsLink {
  public:
-  AlsLink(const AlsRanksPlan& plan, std::unique_ptr<DeviceCommunicator> gpus)
-      : plan_(plan), gpus_(std::move(gpus)) {}
+  /// `all_resident`: all ranks keep everything on their GPUs.
+  AlsLink(const AlsRanksPlan& plan, std::unique_ptr<DeviceCommunicator> gpus, bool all_resident)
+      : plan_(plan), gpus_(std::move(gpus)), all_resident_(all_resident) {}
 
   [[nodiscard]] DeviceCommunicator& gpus() { return *gpus_; }
   [[nodiscard]] int rank() const { return gpus_->rank(); }
   [[nodiscard]] const Partition& parts(Side side) const { return plan_.parts(side); }
   [[nodiscard]] Index first_row(Side side) const { return parts(side).first(rank()); }
+  /// Whether ranks may make calls of the next half-step before they hear of this one: all do, or
+  /// none.
+  [[nodiscard]] bool may_go_ahead() const { return all_resident_ && !gpus_->waits_together(); }
 
   /// The host is about to wait for this GPU, where `needed`. All ranks call it at the same places:
   /// GPUs of processes wait together.
@@ -34,19 +39,30 @@ class AlsLink {
   /// All ranks get those of rank 0.
   void take_from_first(DeviceArray<float>& values, cudaStream_t stream);
 
-  /// Adds what the last TableShare took to the traffic. After a wait of the host.
-  void note_traffic();
+  /// What comes into `stream` from now on has the rows of all TableShares so far.
+  void bring_rows(cudaStream_t stream) { gpus_->lead(stream); }
+  /// Adds what the last TableShare took to the traffic, or the one before, where the last is of a
+  /// half-step to come. After a wait of the host.
+  void note_traffic(bool last_is_to_come);
   /// What this rank has received of fixed sides so far.
   [[nodiscard]] const RankTraffic& traffic() const { return traffic_; }
 
  private:
   const AlsRanksPlan& plan_;
   std::unique_ptr<DeviceCommunicator> gpus_;
+  bool all_resident_;
   RankTraffic traffic_;
+  struct Share {
+    Offset bytes = 0;
+    Timestamp begun;
+    Timestamp made;
+    Timestamp arrived;
+  };
+  [[nodiscard]] Share& last_share() { return shares_[last_share_]; }
+
   std::vector<Event> chunk_made_;
-  Timestamp begun_;
-  Timestamp made_;
-  Timestamp arrived_;
+  std::array<Share, 2> shares_;  ///< the last ones, in turns
+  std::size_t last_share_ = 0;
 
   friend class TableShare;
 };
@@ -63,8 +79,8 @@ class TableShare {
   [[nodiscard]] Index chunk_end() const { return range(chunk_, link_.rank()).end; }
   /// Rows before `end` are made, by what is in the stream.
   void made(Index end);
-  /// All rows are made. They go to the others; `stream` goes on when all have come.
-  void finish();
+  /// All rows are made. They go to the others.
+  void send();
 
  private:
   struct Range {
@@ -72,7 +88,6 @@ class TableShare {
     Index end = 0;
   };
   [[nodiscard]] Range range(int chunk, int rank) const;
-  void send(int chunk);
 
   AlsLink& link_;
   const Partition& parts_;

@@ -46,7 +46,7 @@ AlsTraining::AlsTraining(int device, const AlsRows& rows, const AlsSetup& setup,
       tables_(setup_, factors_, staging_, stream_),
       feed_(setup_.params, is_streamed() ? setup_.plan.portion_entries : 0, staging_, stream_),
       fixed_side_(setup_, std::max(data_.totals().shape.users, data_.totals().shape.items),
-                  link_.get()),
+                  link_.get(), stream_),
       most_rows_(std::max({1, factors_.users.rows(), factors_.items.rows()})),
       solutions_(Offset{setup_.plan.block_rows} * setup_.padded),
       row_numbers_(most_rows_),
@@ -71,9 +71,7 @@ double AlsTraining::solve(Side side, const RunControl& control) {
   control.check();
   LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
   on_host_ = false;
-  fixed_side_.prepare(other(side), data_, tables_,
-                      {solutions_.data(), row_numbers_.data(), &outcome_.data()->regularization},
-                      control, stream_);
+  fixed_side_.prepare(other(side), data_, tables_, scratch(), control, stream_);
   if (link_ != nullptr) link_->wait(may_wait(side));
   solve_rows_of(side, control);
   ++half_steps_;
@@ -130,11 +128,13 @@ void AlsTraining::solve_rows_of(Side side, const RunControl& control) {
   LIKEWISE_CUDA_CHECK(cudaMemsetAsync(problem.failed_row, 0x7f, sizeof(int), stream_));
   const std::vector<RowPortion>& portions = solved.plan.portions;
   std::size_t portion = 0;
+  if (rows == 0) fixed_side_.bring_rows(stream_);
   for (Index first = 0; first < rows; first += std::min(setup_.plan.block_rows, rows - first)) {
     control.check();
     const Index count = std::min(setup_.plan.block_rows, rows - first);
     float* table = tables_.open(side, first, count, problem.warm);
     if (problem.warm) enter(side, table, first, count);
+    if (first == 0) fixed_side_.bring_rows(stream_);
     problem.solutions = moved_back(solutions_.data(), Offset{first} * setup_.padded);
     for (; portion < portions.size() && portions[portion].first_row < first + count; ++portion) {
       control.check();
@@ -177,15 +177,15 @@ bool AlsTraining::may_wait(Side side) const {
 }
 
 bool AlsTraining::starts_early() const {
-  return !is_streamed() && (link_ == nullptr || !link_->gpus().waits_together());
+  return link_ == nullptr ? !is_streamed() : link_->may_go_ahead();
 }
 
 void AlsTraining::fetch_outcomes(Side side, const RunControl& control) {
   Outcome* const own = host_outcomes_.data() + rank();
   copy_to_host(own, outcome_.data(), 1, stream_);
-  fixed_side_.fetch_status(stream_);
+  fixed_side_.fetch_status(other(side), stream_);
   outcome_done_.record(stream_);
-  if (starts_early()) fixed_side_.start(side, data_, tables_, control, stream_);
+  if (starts_early()) fixed_side_.start(side, data_, tables_, scratch(), control, stream_);
   if (link_ == nullptr) return outcome_done_.wait();
   DeviceCommunicator& gpus = link_->gpus();
   if (starts_early()) {
@@ -194,7 +194,7 @@ void AlsTraining::fetch_outcomes(Side side, const RunControl& control) {
     gpus.follow(stream_);
     gpus.wait();
   }
-  link_->note_traffic();
+  link_->note_traffic(starts_early() && fixed_side_.starts_all());
   const Outcome mine = *own;
   gpus.share_on_host(std::as_bytes(std::span(&mine, 1)),
                      std::as_writable_bytes(std::span(
@@ -204,7 +204,7 @@ void AlsTraining::fetch_outcomes(Side side, const RunControl& control) {
 double AlsTraining::read_outcome(Side side, const RunControl& control) {
   constexpr int kNone = 0x7f7f7f7f;
   fetch_outcomes(side, control);
-  fixed_side_.check();
+  fixed_side_.check(other(side));
   double objective = 0.0;
   for (Index r = 0; r < host_outcomes_.size(); ++r) {
     const Outcome& one = host_outcomes_.data()[r];

@@ -39,6 +39,9 @@ class AlsTraining {
     int failed_row = 0;
   };
 
+  [[nodiscard]] AlsFixedSide::Scratch scratch() {
+    return {solutions_.data(), row_numbers_.data(), &outcome_.data()->regularization};
+  }
   [[nodiscard]] bool is_streamed() const { return setup_.plan.placement != Placement::kResident; }
   [[nodiscard]] RowProblem make_problem(Side side);
   void solve_rows_of(Side side, const RunControl& control);

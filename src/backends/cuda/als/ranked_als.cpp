@@ -114,7 +114,7 @@ class ProcessAlsRank final : public AlsRank {
       : gpus_(connect_processes(ranks, job.control, job.patience)) {
     const AlsTotals totals =
         find_totals_together(ranks, job.plan.shape, part.users, part.items.value(), job.params);
-    auto link = std::make_unique<AlsLink>(job.plan, gpus_->join(ranks.rank()));
+    auto link = std::make_unique<AlsLink>(job.plan, gpus_->join(ranks.rank()), false);
     link->gpus().start(ranks, job.control, job.patience);
     rank_.emplace(use.devices.front(), AlsRows{part.users, part.items, &totals}, setup,
                   std::move(part.start), job.completed_iterations, std::move(link), job.patience);
@@ -211,7 +211,7 @@ class RankedCudaAlsSolver final : public AlsSolver {
     const auto r = static_cast<std::size_t>(ranks.rank());
     const int device = use.devices[r];
     LIKEWISE_CUDA_CHECK(cudaSetDevice(device));
-    auto link = std::make_unique<AlsLink>(plan_, gpus_->join(ranks.rank()));
+    auto link = std::make_unique<AlsLink>(plan_, gpus_->join(ranks.rank()), all_resident());
     link->gpus().start(ranks, control, kRankPatience);
     auto made = std::make_unique<CudaAlsRank>(device, AlsRows{part.users, part.items, &totals_},
                                               setups_[r], std::move(part.start),

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Ranks that are threads of this process, with a GPU each or with one that they share: each copies
-/// what others send out of their memory. Copies take no multiprocessor and travel at the full rate
-/// of a link, and there is nothing to start.
+/// what others send out of their memory, at the full rate of a link, and there is nothing to start.
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <shared_mutex>
 #include <utility>
 #include <vector>
 
 #include "backends/cuda/device/gpu_peers.h"
 #include "backends/cuda/distributed/device_communicator.h"
+#include "backends/cuda/distributed/device_copies.h"
 #include "likewise/error.h"
 
 namespace likewise::cuda {
@@ -24,12 +25,16 @@ struct Board {
     const std::byte* at = nullptr;
     Offset bytes = 0;
   };
+  struct Parcel {
+    std::vector<Post> to;         ///< each rank
+    const Event* made = nullptr;  ///< null: `ready`
+  };
 
   std::atomic<Offset> posted{0};  ///< calls that `sent` and `ready` were written for
   std::atomic<Offset> took{0};    ///< calls of which this rank's stream has all copies
-  std::mutex mutex;               ///< of what follows
+  std::shared_mutex mutex;        ///< of what follows
   bool gone = false;              ///< its memory may go: nobody copies from it any more
-  std::vector<Post> sent;         ///< to each rank, by the last call
+  std::vector<Parcel> sent;       ///< by the last call
   std::optional<Event> ready;     ///< that may be read
   std::vector<Event> copied;      ///< from each rank: this one has what that one sent
 
@@ -44,9 +49,13 @@ struct Board {
 /// here.
 class CopyingCommunicator final : public DeviceCommunicator {
  public:
-  CopyingCommunicator(int rank, CallLedger& ledger, std::vector<Board>& boards)
-      : DeviceCommunicator(rank, ledger), boards_(boards), mine_(boards[index(rank)]) {
-    const std::lock_guard lock(mine_.mutex);
+  /// `kernels_reach`: the memory of all ranks.
+  CopyingCommunicator(int rank, CallLedger& ledger, std::vector<Board>& boards, bool kernels_reach)
+      : DeviceCommunicator(rank, ledger),
+        boards_(boards),
+        mine_(boards[index(rank)]),
+        kernels_reach_(kernels_reach) {
+    const std::unique_lock lock(mine_.mutex);
     mine_.ready.emplace();
     mine_.copied = std::vector<Event>(boards.size());
     calls_ = mine_.posted;
@@ -68,65 +77,98 @@ class CopyingCommunicator final : public DeviceCommunicator {
   void give_up() noexcept override {
     if (is_through()) return;
     {
-      const std::lock_guard lock(mine_.mutex);
+      const std::unique_lock lock(mine_.mutex);
       mine_.gone = true;
     }
     for (Board& other : boards_) {
-      const std::lock_guard lock(other.mutex);
+      const std::unique_lock lock(other.mutex);
       if (&other != &mine_ && !other.copied.empty()) other.copied[index(rank())].settle();
     }
   }
 
  protected:
-  void exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override {
-    const std::size_t ranks = boards_.size();
+  void exchange(std::span<const Parcel> parcels) override {
     const std::size_t me = index(rank());
     ++calls_;
-    {
-      const std::lock_guard lock(mine_.mutex);
-      mine_.ready->record(stream());
-      mine_.sent.clear();
-      for (const Outgoing& one : out) mine_.sent.push_back({one.at, one.bytes});
+    post(parcels);
+    for (const Board& other : boards_) {
+      wait_until([&] { return other.posted.load(std::memory_order_acquire) >= calls_; });
     }
-    mine_.posted.store(calls_, std::memory_order_release);
-    // Not all from the same one first.
-    for (std::size_t distance = 1; distance < ranks; ++distance) {
-      take((me + distance) % ranks, in[(me + distance) % ranks]);
-    }
+    take(parcels);
     mine_.took.store(calls_, std::memory_order_release);
-    for (std::size_t other = 0; other < ranks; ++other) {
+    for (std::size_t other = 0; other < boards_.size(); ++other) {
       if (other == me) continue;
       wait_until([&] { return boards_[other].took.load(std::memory_order_acquire) >= calls_; });
-      if (out[other].bytes > 0) boards_[other].copied[me].hold(stream());
+      const auto has_some = [&](const Parcel& one) { return one.out[other].bytes > 0; };
+      if (std::ranges::any_of(parcels, has_some)) boards_[other].copied[me].hold(stream());
     }
   }
 
  private:
   [[nodiscard]] static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
 
-  /// Copies what rank `other` sends to this one, once it is there.
-  void take(std::size_t other, const Incoming& in) {
-    Board& theirs = boards_[other];
-    const std::size_t me = index(rank());
-    wait_until([&] {
-      if (theirs.posted.load(std::memory_order_acquire) < calls_) return false;
-      const std::lock_guard lock(theirs.mutex);
-      if (theirs.gone) return false;  // why it went is about to be known
-      const Board::Post& post = theirs.sent[me];
+  void post(std::span<const Parcel> parcels) {
+    const std::unique_lock lock(mine_.mutex);
+    mine_.ready->record(stream());
+    mine_.sent.clear();
+    for (const Parcel& parcel : parcels) {
+      Board::Parcel& sent = mine_.sent.emplace_back();
+      for (const Outgoing& one : parcel.out) sent.to.push_back({one.at, one.bytes});
+      sent.made = parcel.made;
+    }
+    mine_.posted.store(calls_, std::memory_order_release);
+  }
+
+  /// No other rank's memory goes as long as this lives.
+  [[nodiscard]] std::vector<std::shared_lock<std::shared_mutex>> keep_others() {
+    std::vector<std::shared_lock<std::shared_mutex>> kept;
+    bool gone = false;
+    for (Board& other : boards_) {
+      if (&other == &mine_) continue;
+      kept.emplace_back(other.mutex);
+      gone = gone || other.gone;
+    }
+    if (gone) {
+      kept.clear();
+      wait_until([] { return false; });  // why it went is about to be known
+    }
+    return kept;
+  }
+
+  /// Copies what all others send to this one.
+  void take(std::span<const Parcel> parcels) {
+    const auto kept = keep_others();
+    for (std::size_t i = 0; i < parcels.size(); ++i) {
+      if (parcels[i].made != nullptr) parcels[i].made->hold(stream());
+      take(parcels[i], i);
+    }
+    for (Event& copied : mine_.copied) copied.record(stream());
+  }
+
+  /// First what its copies wait for, then the copies: they follow each other without a gap.
+  void take(const Parcel& parcel, std::size_t number) {
+    const auto me = index(rank());
+    std::vector<DeviceCopy> copies;
+    for (std::size_t distance = 1; distance < boards_.size(); ++distance) {
+      const std::size_t other =
+          (me + distance) % boards_.size();  // not all from the same one first
+      const Board::Parcel& sent = boards_[other].sent[number];
+      const Board::Post& post = sent.to[me];
+      const Incoming& in = parcel.in[other];
       if (post.bytes != in.bytes) {
         throw unexpected_bytes(static_cast<int>(other), post.bytes, rank(), in.bytes);
       }
-      if (post.bytes == 0) return true;
-      theirs.ready->hold(stream());
-      LIKEWISE_CUDA_CHECK(cudaMemcpyAsync(in.at, post.at, static_cast<std::size_t>(post.bytes),
-                                          cudaMemcpyDefault, stream()));
-      mine_.copied[other].record(stream());
-      return true;
-    });
+      if (post.bytes == 0) continue;
+      (sent.made == nullptr ? *boards_[other].ready : *sent.made).hold(stream());
+      copies.push_back({in.at, post.at, post.bytes});
+    }
+    const bool at_once = parcel.at_once && kernels_reach_ && better_at_once(copies);
+    at_once ? copy_at_once(copies, stream()) : copy_in_turn(copies, stream());
   }
 
   std::vector<Board>& boards_;
   Board& mine_;
+  bool kernels_reach_;
   Offset calls_ = 0;
   Offset tellings_ = 0;
 };
@@ -146,31 +188,39 @@ void open_memory(int device, int other) {
   opened.insert({device, other});
 }
 
-/// Where a GPU cannot read the memory of another one, copies go through the machine's.
-void open_memory(const std::vector<int>& devices) {
+/// Where a GPU cannot read the memory of another one, copies go through the machine's. Returns
+/// whether all can.
+bool open_memory(const std::vector<int>& devices) {
+  bool all = true;
   for (const int device : devices) {
     const std::vector<int> peers = peers_of(device);
     LIKEWISE_CUDA_CHECK(cudaSetDevice(device));
     for (const int other : devices) {
-      if (std::ranges::find(peers, other) != peers.end()) open_memory(device, other);
+      if (std::ranges::find(peers, other) != peers.end()) {
+        open_memory(device, other);
+      } else if (other != device) {
+        all = false;
+      }
     }
   }
   LIKEWISE_CUDA_CHECK(cudaSetDevice(devices.front()));
+  return all;
 }
 
 class CopyingGpus final : public ConnectedGpus {
  public:
   explicit CopyingGpus(const std::vector<int>& devices)
-      : ledger_(static_cast<int>(devices.size())), boards_(devices.size()) {
-    open_memory(devices);
-  }
+      : ledger_(static_cast<int>(devices.size())),
+        boards_(devices.size()),
+        kernels_reach_(open_memory(devices)) {}
   [[nodiscard]] std::unique_ptr<DeviceCommunicator> join(int rank) override {
-    return std::make_unique<CopyingCommunicator>(rank, ledger_, boards_);
+    return std::make_unique<CopyingCommunicator>(rank, ledger_, boards_, kernels_reach_);
   }
 
  private:
   CallLedger ledger_;
   std::vector<Board> boards_;
+  bool kernels_reach_;
 };
 
 }  // namespace

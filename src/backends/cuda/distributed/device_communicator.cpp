@@ -44,14 +44,15 @@ void DeviceCommunicator::lead(cudaStream_t stream) {
   through_.hold(stream);
 }
 
-void DeviceCommunicator::call(const RankCall& what, std::span<Outgoing> out,
-                              std::span<Incoming> in) {
+void DeviceCommunicator::call(const RankCall& what, std::span<Parcel> parcels) {
   ledger_.begin(rank_, what);
   const auto me = static_cast<std::size_t>(rank_);
-  copy_on_gpu(in[me].at, out[me].at, out[me].bytes, stream_);
-  out[me] = {};
-  in[me] = {};
-  exchange(out, in);
+  for (Parcel& parcel : parcels) {
+    copy_on_gpu(parcel.in[me].at, parcel.out[me].at, parcel.out[me].bytes, stream_);
+    parcel.out[me] = {};
+    parcel.in[me] = {};
+  }
+  exchange(parcels);
 }
 
 void DeviceCommunicator::gather_bytes(std::span<const std::byte> own, std::span<std::byte> all,
@@ -65,21 +66,25 @@ void DeviceCommunicator::gather_bytes(std::span<const std::byte> own, std::span<
     in.push_back({at, count * one});
     at += count * one;
   }
-  call({GpuCall::kGather, 0, std::ssize(all)}, out, in);
+  call({GpuCall::kGather, 0, std::ssize(all)}, {std::move(out), std::move(in)});
 }
 
 void DeviceCommunicator::share_rows(std::byte* table, Offset row_bytes,
-                                    std::span<const RowRange> parts) {
-  const RowRange& own = parts[static_cast<std::size_t>(rank_)];
-  std::vector<Outgoing> out(parts.size(),
-                            Outgoing{table + own.first * row_bytes, own.count * row_bytes});
-  std::vector<Incoming> in;
+                                    std::span<const RowChunk> chunks) {
+  std::vector<Parcel> parcels;
   Offset all = 0;
-  for (const RowRange& part : parts) {
-    in.push_back({table + part.first * row_bytes, part.count * row_bytes});
-    all += part.count * row_bytes;
+  for (const RowChunk& chunk : chunks) {
+    const RowRange& own = chunk.parts[static_cast<std::size_t>(rank_)];
+    const Outgoing out{table + own.first * row_bytes, own.count * row_bytes};
+    Parcel& parcel = parcels.emplace_back(std::vector(chunk.parts.size(), out));
+    for (const RowRange& part : chunk.parts) {
+      parcel.in.push_back({table + part.first * row_bytes, part.count * row_bytes});
+      all += part.count * row_bytes;
+    }
+    parcel.made = chunk.made;
+    parcel.at_once = true;
   }
-  call({GpuCall::kShareRows, 0, all}, out, in);
+  call({GpuCall::kShareRows, 0, all}, parcels);
 }
 
 void DeviceCommunicator::shift_bytes(int distance, std::span<const std::byte> out,
@@ -90,13 +95,16 @@ void DeviceCommunicator::shift_bytes(int distance, std::span<const std::byte> ou
   std::vector<Incoming> incoming(ranks);
   outgoing[(me + static_cast<std::size_t>(distance)) % ranks] = {out.data(), std::ssize(out)};
   incoming[(me + ranks - static_cast<std::size_t>(distance)) % ranks] = {in.data(), std::ssize(in)};
-  call({GpuCall::kShift, distance, 0, std::ssize(out), std::ssize(in)}, outgoing, incoming);
+  call({GpuCall::kShift, distance, 0, std::ssize(out), std::ssize(in)},
+       {std::move(outgoing), std::move(incoming)});
 }
 
 double* DeviceCommunicator::parts(Offset count) {
   if (parts_.size() < size() * count) {
     if (parts_.size() > 0) wait();  // the calls before still use them
     parts_ = DeviceArray<double>(size() * count);
+    // Tools that look for memory never written do not see what a kernel copies from other GPUs.
+    fill_zero(parts_.data(), parts_.size(), stream_);
   }
   return parts_.data();
 }
@@ -110,7 +118,7 @@ void DeviceCommunicator::all_reduce(std::span<double> values) {
   for (int part = 0; part < size(); ++part) {
     in.push_back({reinterpret_cast<std::byte*>(gathered + part * count), bytes_of(values)});
   }
-  call({GpuCall::kReduce, 0, bytes_of(values)}, out, in);
+  call({GpuCall::kReduce, 0, bytes_of(values)}, {std::move(out), std::move(in), nullptr, true});
   add_parts(gathered, size(), count, values.data(), stream_);
 }
 
@@ -128,7 +136,7 @@ void DeviceCommunicator::reduce_scatter(std::span<const double> all, std::span<d
     in.push_back({reinterpret_cast<std::byte*>(gathered + place), bytes_of(own)});
     at += part;
   }
-  call({GpuCall::kReduceScatter, 0, bytes_of(all)}, out, in);
+  call({GpuCall::kReduceScatter, 0, bytes_of(all)}, {std::move(out), std::move(in)});
   add_parts(gathered, size(), count, own.data(), stream_);
 }
 

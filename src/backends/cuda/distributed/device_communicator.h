@@ -23,6 +23,14 @@ struct RowRange {
   Index count = 0;
 };
 
+/// Rows of every rank that travel together.
+struct RowChunk {
+  std::vector<RowRange> parts;  ///< by rank
+  /// Where another stream makes this rank's rows, and is then through with the others' old ones.
+  /// Stays as it is until the call returns. Null: the communicator's stream.
+  const Event* made = nullptr;
+};
+
 /// Spans are memory of this rank's GPU. Calls are put into a stream of the communicator's own,
 /// follow() and lead() order it with others, and wait() is where the host waits. A call is over on
 /// the GPU, not on return.
@@ -59,8 +67,9 @@ class DeviceCommunicator : public Communicator {
   /// others, so that its memory can go. Further calls throw.
   virtual void give_up() noexcept {}
 
-  /// Rank r's rows parts[r] of a table, which lie at the same place on all ranks, go to all others.
-  void share_rows(std::byte* table, Offset row_bytes, std::span<const RowRange> parts);
+  /// Of each chunk rank r's rows parts[r] of a table, which lie at the same place on all ranks, go
+  /// to all others.
+  void share_rows(std::byte* table, Offset row_bytes, std::span<const RowChunk> chunks);
 
   /// A few bytes of every rank's own memory, to all: as many of each, in the order of the ranks.
   /// Not ordered with the streams: a collective call that is over on return.
@@ -86,9 +95,16 @@ class DeviceCommunicator : public Communicator {
     Offset bytes = 0;
   };
 
-  /// Puts out[r], to rank r, and in[r], from rank r, into the stream. Those of the rank itself are
-  /// empty.
-  virtual void exchange(std::span<const Outgoing> out, std::span<const Incoming> in) = 0;
+  /// out[r] goes to rank r, and in[r] comes from rank r, once `made`, if there is one, is past.
+  /// Those of the rank itself are empty.
+  struct Parcel {
+    std::vector<Outgoing> out;
+    std::vector<Incoming> in;
+    const Event* made = nullptr;
+    bool at_once = false;  ///< the GPU has nothing else to do meanwhile
+  };
+  /// Puts parcels into the stream, the same number on all ranks.
+  virtual void exchange(std::span<const Parcel> parcels) = 0;
   /// Throws where the GPUs' connection has failed.
   virtual void check_connection() {}
   /// Before wait() waits: the ledger gets to know the calls of other processes.
@@ -124,7 +140,8 @@ class DeviceCommunicator : public Communicator {
                     std::span<const Offset> counts, std::size_t size_of_one) final;
   void shift_bytes(int distance, std::span<const std::byte> out, std::span<std::byte> in) final;
 
-  void call(const RankCall& what, std::span<Outgoing> out, std::span<Incoming> in);
+  void call(const RankCall& what, Parcel parcel) { call(what, std::span(&parcel, 1)); }
+  void call(const RankCall& what, std::span<Parcel> parcels);
   /// For so many numbers of each rank.
   [[nodiscard]] double* parts(Offset count);
 

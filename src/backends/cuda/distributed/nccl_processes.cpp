@@ -22,13 +22,18 @@ class ProcessCommunicator final : public DeviceCommunicator {
   [[nodiscard]] bool waits_together() const override { return size() > 1; }
 
  protected:
-  void exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override {
-    NcclGroup group(connection_.library());
-    for (std::size_t other = 0; other < out.size(); ++other) {
-      group.send(out[other].at, out[other].bytes, other, connection_.handle(), stream());
-      group.receive(in[other].at, in[other].bytes, other, connection_.handle(), stream());
+  void exchange(std::span<const Parcel> parcels) override {
+    for (const Parcel& parcel : parcels) {
+      if (parcel.made != nullptr) parcel.made->hold(stream());
+      NcclGroup group(connection_.library());
+      for (std::size_t other = 0; other < parcel.out.size(); ++other) {
+        const Outgoing& out = parcel.out[other];
+        const Incoming& in = parcel.in[other];
+        group.send(out.at, out.bytes, other, connection_.handle(), stream());
+        group.receive(in.at, in.bytes, other, connection_.handle(), stream());
+      }
+      connection_.settle(group.close(), "ncclGroupEnd", host(), control(), patience());
     }
-    connection_.settle(group.close(), "ncclGroupEnd", host(), control(), patience());
   }
 
   void check_connection() override { connection_.check(); }

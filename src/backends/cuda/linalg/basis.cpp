@@ -61,8 +61,8 @@ BasisBuilder::BasisBuilder(int width, int padded)
     : width_(width),
       padded_(padded),
       basis_(padded),
-      status_(1),
-      status_on_host_(1),
+      status_(2),
+      status_on_host_(2),
       matrix_(Offset{padded} * padded),
       panel_(padded > kPanel ? Offset{padded} * kPanel : 0) {
   // All that it takes, now: memory that is taken later may wait for what GPUs exchange just then.
@@ -71,33 +71,31 @@ BasisBuilder::BasisBuilder(int width, int padded)
 
 void BasisBuilder::start_cholesky(const double* gram, double weight, double lambda,
                                   cudaStream_t stream) {
-  fill_zero(status_.data(), 1, stream);
+  fill_zero(status_.data(), 2, stream);
   regularize(gram, width_, padded_, weight, lambda, matrix_.data(), stream);
   // A pivot is at least the smallest eigenvalue, hence lambda, or 1 in the padding: one that is
   // well below both is rounding.
   const double least = std::min(lambda, 1.0) / 2;
+  int* const refused = status_.data() + 1;
   invert_cholesky(matrix_.data(), padded_, least, panel_.data(),
-                  {basis_.back(), basis_.transform(), basis_.base(), basis_.shrink()},
-                  status_.data(), stream);
+                  {basis_.back(), basis_.transform(), basis_.base(), basis_.shrink()}, refused,
+                  stream);
+  if (jacobi_) return find_eigenvectors(gram, weight, lambda, refused, stream);
   fetch_status(stream);
   cholesky_done_.record(stream);
 }
 
 void BasisBuilder::finish_cholesky(const double* gram, double weight, double lambda,
                                    cudaStream_t stream) {
+  if (is_on_gpu()) return;
   cholesky_done_.wait();
-  if (status_on_host_.data()[0] != 0) by_eigenvectors(gram, weight, lambda, stream);
+  if (status_on_host_.data()[1] != 0) by_eigenvectors(gram, weight, lambda, stream);
 }
 
 void BasisBuilder::by_eigenvectors(const double* gram, double weight, double lambda_ref,
                                    cudaStream_t stream) {
-  fill_zero(status_.data(), 1, stream);
-  if (jacobi_) {
-    jacobi_->run(gram, weight, lambda_ref,
-                 {basis_.transform(), basis_.back(), basis_.base(), basis_.shrink()},
-                 status_.data(), stream);
-    return;
-  }
+  fill_zero(status_.data(), 2, stream);
+  if (jacobi_) return find_eigenvectors(gram, weight, lambda_ref, nullptr, stream);
   std::vector<double> host(static_cast<std::size_t>(padded_) * padded_);
   copy_to_host(host.data(), gram, Offset{padded_} * padded_, stream);
   LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));
@@ -110,8 +108,15 @@ void BasisBuilder::by_eigenvectors(const double* gram, double weight, double lam
   LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));
 }
 
+void BasisBuilder::find_eigenvectors(const double* gram, double weight, double lambda_ref,
+                                     const int* wanted, cudaStream_t stream) {
+  jacobi_->run(gram, weight, lambda_ref,
+               {basis_.transform(), basis_.back(), basis_.base(), basis_.shrink()}, status_.data(),
+               wanted, stream);
+}
+
 void BasisBuilder::fetch_status(cudaStream_t stream) {
-  copy_to_host(status_on_host_.data(), status_.data(), 1, stream);
+  copy_to_host(status_on_host_.data(), status_.data(), 2, stream);
 }
 
 void BasisBuilder::check() const {

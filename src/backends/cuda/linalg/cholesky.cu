@@ -149,7 +149,9 @@ __device__ __forceinline__ void for_lower_tiles(int count, int warp, int lane, C
 /// One block: the diagonal block of `size` rows at `first` becomes its L^-1, or its L^T.
 template <bool kInverse>
 __global__ void __launch_bounds__(kPanelThreads)
-    factor_panel(double* matrix, int padded, int first, int size, double least, int* status) {
+    factor_panel(double* matrix, int padded, int first, int size, double least, int* status,
+                 const int* wanted) {
+  if (wanted != nullptr && *wanted == 0) return;
   extern __shared__ double2 shared[];
   const Tiles tiles{reinterpret_cast<double*>(shared)};
   const int count = size / kTile;
@@ -290,13 +292,13 @@ __global__ void __launch_bounds__(kCholeskyThreads)
 
 template <bool kInverse>
 void launch_panel(double* matrix, int padded, int first, double least, int* status,
-                  cudaStream_t stream) {
+                  const int* wanted, cudaStream_t stream) {
   const int size = std::min(kPanel, padded - first);
   const auto kernel = factor_panel<kInverse>;
   LIKEWISE_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                            tiles_bytes(kPanel / kTile)));
   kernel<<<1, kPanelThreads, tiles_bytes(size / kTile), stream>>>(matrix, padded, first, size,
-                                                                  least, status);
+                                                                  least, status, wanted);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 
@@ -318,7 +320,7 @@ void regularize(const double* gram, int width, int padded, double weight, double
 void invert_cholesky(double* matrix, int padded, double least, double* panel,
                      const CholeskyResults& results, int* status, cudaStream_t stream) {
   for (int first = 0; first < padded; first += kPanel) {
-    launch_panel<true>(matrix, padded, first, least, status, stream);
+    launch_panel<true>(matrix, padded, first, least, status, nullptr, stream);
     const int below = padded - first - kPanel;
     if (below <= 0) break;
     const dim3 along = tile_grid(below, kPanel);
@@ -332,8 +334,9 @@ void invert_cholesky(double* matrix, int padded, double least, double* panel,
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 
-void factor_cholesky(double* matrix, int padded, double least, int* status, cudaStream_t stream) {
-  launch_panel<false>(matrix, padded, 0, least, status, stream);
+void factor_cholesky(double* matrix, int padded, double least, int* status, const int* wanted,
+                     cudaStream_t stream) {
+  launch_panel<false>(matrix, padded, 0, least, status, wanted, stream);
 }
 
 }  // namespace likewise::cuda

@@ -30,7 +30,9 @@ void invert_cholesky(double* matrix, int padded, double least, double* panel,
                      const CholeskyResults& results, int* status, cudaStream_t stream);
 
 /// matrix = L L^T is replaced by L^T, zeros below; padded <= kPanel. Pivots below `least` are
-/// raised to it. *status as above for those that are not finite.
-void factor_cholesky(double* matrix, int padded, double least, int* status, cudaStream_t stream);
+/// raised to it. *status as above for those that are not finite. Nothing happens where *wanted, if
+/// it is given, is 0.
+void factor_cholesky(double* matrix, int padded, double least, int* status, const int* wanted,
+                     cudaStream_t stream);
 
 }  // namespace likewise::cuda

@@ -79,10 +79,10 @@ class BasisBuilder {
   BasisBuilder(int width, int padded);
 
   /// For one regularisation shared by all rows: weight * gram + lambda I = L L^T, transform = L^-T,
-  /// back = L^-1. base = 1 and shrink = 0: the row matrix is I + sum w v v^T.
+  /// back = L^-1. base = 1 and shrink = 0: the row matrix is I + sum w v v^T. Where rounding
+  /// outweighs lambda, as with fewer rows than columns, eigenvectors take over.
   void start_cholesky(const double* gram, double weight, double lambda, cudaStream_t stream);
-  /// With the same arguments. Waits for the GPU: where rounding outweighs lambda, as with fewer
-  /// rows than columns, eigenvectors take over.
+  /// With the same arguments. Waits for the GPU where is_on_gpu() does not hold.
   void finish_cholesky(const double* gram, double weight, double lambda, cudaStream_t stream);
 
   /// weight * gram = Q S Q^T, transform = Q (S + lambda_ref)^-1/2, back its transpose. S in no
@@ -90,6 +90,8 @@ class BasisBuilder {
   /// columns LAPACK does it on the host, and the call waits for it.
   void by_eigenvectors(const double* gram, double weight, double lambda_ref, cudaStream_t stream);
 
+  /// The host has no part in it.
+  [[nodiscard]] bool is_on_gpu() const { return jacobi_.has_value(); }
   [[nodiscard]] Basis& basis() { return basis_; }
   [[nodiscard]] const Basis& basis() const { return basis_; }
   /// Has the stream bring what check() looks at.
@@ -99,10 +101,14 @@ class BasisBuilder {
   void check() const;
 
  private:
+  void find_eigenvectors(const double* gram, double weight, double lambda_ref, const int* wanted,
+                         cudaStream_t stream);
+
   int width_;
   int padded_;
   Basis basis_;
-  DeviceArray<int> status_;  // 0 is good
+  /// Of the basis and of Cholesky, 0 is good.
+  DeviceArray<int> status_;
   PinnedArray<int> status_on_host_;
   Event cholesky_done_;
   DeviceArray<double> matrix_;  // of Cholesky

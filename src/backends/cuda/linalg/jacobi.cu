@@ -33,10 +33,14 @@ using jacobi::sum_of_lanes;
 /// factored; it costs no accuracy in float64.
 constexpr double kShift = 1e-6;
 
+__device__ bool is_wanted(const int* wanted) { return wanted == nullptr || *wanted != 0; }
+
 /// One block: matrix = weight * gram / largest + shift I, identity in the padding.
 __global__ void __launch_bounds__(1024)
     scale_matrix(const double* __restrict__ gram, int width, int padded, double weight,
-                 double* __restrict__ matrix, double* __restrict__ largest, int* status) {
+                 double* __restrict__ matrix, double* __restrict__ largest, int* status,
+                 const int* wanted) {
+  if (!is_wanted(wanted)) return;
   __shared__ double diagonal[kMaxWidth];
   __shared__ int broken;
   const int thread = static_cast<int>(threadIdx.x);
@@ -69,13 +73,14 @@ __host__ __device__ constexpr int blocks_of(int width) { return (width + 3) / 4 
 template <int kShare>
 __global__ void __launch_bounds__(kThreads)
     find_eigenvectors(const double* __restrict__ rows, int width, const double* largest,
-                      double lambda, const int* status, JacobiSolver::Results results) {
+                      double lambda, const int* status, const int* wanted,
+                      JacobiSolver::Results results) {
   extern __shared__ double shared[];
   __shared__ double squares[kMaxWidth];
   __shared__ unsigned worst[2][2];
   constexpr int kPadded = kShare * kLanes;
   const int thread = static_cast<int>(threadIdx.x);
-  if (*status != 0) return;
+  if (*status != 0 || !is_wanted(wanted)) return;
   if (thread < 4) worst[thread / 2][thread % 2] = 0;
   for (int i = thread; i < 2 * blocks_of(width) * kPadded; i += kThreads) {
     shared[i] = i < width * kPadded ? rows[i] : 0.0;
@@ -119,11 +124,11 @@ __global__ void __launch_bounds__(kThreads)
 
 template <int kShare>
 void launch(const double* rows, int width, const double* largest, double lambda, const int* status,
-            const JacobiSolver::Results& results, cudaStream_t stream) {
+            const int* wanted, const JacobiSolver::Results& results, cudaStream_t stream) {
   const auto kernel = find_eigenvectors<kShare>;
   const int bytes = 2 * blocks_of(width) * kShare * kLanes * static_cast<int>(sizeof(double));
   allow_shared_memory(kernel, bytes);
-  kernel<<<1, kThreads, bytes, stream>>>(rows, width, largest, lambda, status, results);
+  kernel<<<1, kThreads, bytes, stream>>>(rows, width, largest, lambda, status, wanted, results);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 
@@ -139,13 +144,13 @@ JacobiSolver::JacobiSolver(int width, int padded)
     : width_(width), padded_(padded), matrix_(Offset{padded} * padded), largest_(1) {}
 
 void JacobiSolver::run(const double* gram, double weight, double lambda, const Results& results,
-                       int* status, cudaStream_t stream) {
+                       int* status, const int* wanted, cudaStream_t stream) {
   scale_matrix<<<1, 1024, 0, stream>>>(gram, width_, padded_, weight, matrix_.data(),
-                                       largest_.data(), status);
+                                       largest_.data(), status, wanted);
   LIKEWISE_CUDA_CHECK_LAUNCH();
-  factor_cholesky(matrix_.data(), padded_, kShift / 4, status, stream);
+  factor_cholesky(matrix_.data(), padded_, kShift / 4, status, wanted, stream);
   const auto solve = [&](auto kernel_launch) {
-    kernel_launch(matrix_.data(), width_, largest_.data(), lambda, status, results, stream);
+    kernel_launch(matrix_.data(), width_, largest_.data(), lambda, status, wanted, results, stream);
   };
   switch (padded_ / 16) {
     case 1:

@@ -27,8 +27,9 @@ class JacobiSolver {
     float* shrink;     ///< 1 / D, 0 for padding
   };
   /// *status (0 before) becomes -1 where the matrix is not finite; the results are then undefined.
+  /// Nothing happens where *wanted, on the GPU, is 0; null: always wanted.
   void run(const double* gram, double weight, double lambda, const Results& results, int* status,
-           cudaStream_t stream);
+           const int* wanted, cudaStream_t stream);
 
  private:
   int width_;

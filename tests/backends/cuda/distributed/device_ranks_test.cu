@@ -167,8 +167,59 @@ TEST_P(DeviceRanks, RowsOfATableComeToTheirPlace) {
       }
     }
     DeviceArray<int> shared = put(table);
-    gpus.share_rows(reinterpret_cast<std::byte*>(shared.data()), kLine * sizeof(int), parts);
+    const RowChunk all{parts};
+    gpus.share_rows(reinterpret_cast<std::byte*>(shared.data()), kLine * sizeof(int), {&all, 1});
     EXPECT_EQ(get(gpus, shared), expected);
+  });
+}
+
+/// Another stream makes them chunk by chunk, and makes them anew when all have come.
+TEST_P(DeviceRanks, ChunksOfRowsTravelAsTheyAreMade) {
+  constexpr Index kRows = 60000;  // of a rank
+  constexpr int kChunks = 3;
+  constexpr Offset kLine = 8;
+  std::vector<RowChunk> chunks(kChunks);
+  for (int chunk = 0; chunk < kChunks; ++chunk) {
+    for (int r = 0; r < size(); ++r) {
+      chunks[chunk].parts.push_back({kRows * r + kRows / kChunks * chunk, kRows / kChunks});
+    }
+  }
+  run([&](DeviceCommunicator& gpus, const RunControl&) {
+    const Stream stream;
+    DeviceArray<std::byte> table(Offset{kRows} * size() * kLine);
+    std::vector<DeviceArray<std::byte>> results;
+    for (int round = 0; round < 4; ++round) results.emplace_back(table.size());
+    std::vector<Event> made(kChunks);
+    std::vector<RowChunk> own = chunks;
+    for (int round = 0; round < 4; ++round) {
+      for (std::size_t chunk = 0; chunk < kChunks; ++chunk) {
+        const RowRange& rows = own[chunk].parts[static_cast<std::size_t>(gpus.rank())];
+        LIKEWISE_CUDA_CHECK(cudaMemsetAsync(table.data() + rows.first * kLine,
+                                            60 * round + 10 * static_cast<int>(chunk) + gpus.rank(),
+                                            static_cast<std::size_t>(rows.count * kLine), stream));
+        made[chunk].record(stream);
+        own[chunk].made = &made[chunk];
+      }
+      gpus.share_rows(table.data(), kLine, own);
+      gpus.lead(stream);
+      LIKEWISE_CUDA_CHECK(cudaMemcpyAsync(results[static_cast<std::size_t>(round)].data(),
+                                          table.data(), static_cast<std::size_t>(table.size()),
+                                          cudaMemcpyDeviceToDevice, stream));
+    }
+    gpus.wait();
+    LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));
+    for (int round = 0; round < 4; ++round) {
+      const std::vector<std::byte> all = to_host(results[static_cast<std::size_t>(round)]);
+      for (int chunk = 0; chunk < kChunks; ++chunk) {
+        for (int r = 0; r < size(); ++r) {
+          const RowRange& rows = chunks[chunk].parts[r];
+          const auto expected = static_cast<std::byte>(60 * round + 10 * chunk + r);
+          const auto begin = all.begin() + rows.first * kLine;
+          ASSERT_EQ(std::count(begin, begin + rows.count * kLine, expected), rows.count * kLine)
+              << round << ", " << chunk << ", " << r;
+        }
+      }
+    }
   });
 }
 
@@ -373,7 +424,8 @@ std::string name_of_how(const testing::TestParamInfo<How>& test) {
 INSTANTIATE_TEST_SUITE_P(Cuda, DeviceRanks,
                          testing::Values(How{1, Connected::kSharing}, How{2, Connected::kSharing},
                                          How{3, Connected::kSharing}, How{5, Connected::kSharing},
-                                         How{2, Connected::kApart}, How{1, Connected::kProcesses},
+                                         How{2, Connected::kApart}, How{4, Connected::kApart},
+                                         How{1, Connected::kProcesses},
                                          How{2, Connected::kProcesses}),
                          name_of_how);
 

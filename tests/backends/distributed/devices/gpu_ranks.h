@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Tests of trainings on several GPUs, for any number of ranks. Ranks that share a GPU run wherever
-/// there is one; ranks with a GPU each where there are two.
+/// there is one; ranks with a GPU each where there are as many.
 #pragma once
 
 #include <ostream>
@@ -42,8 +42,9 @@ class GpuRanksTest : public DeviceTest<GpuRanks> {
   }
 };
 
-inline const auto kGpuRanks = testing::Values(
-    GpuRanks{1, true}, GpuRanks{2, true}, GpuRanks{3, true}, GpuRanks{5, true}, GpuRanks{2, false});
+inline const auto kGpuRanks =
+    testing::Values(GpuRanks{1, true}, GpuRanks{2, true}, GpuRanks{3, true}, GpuRanks{5, true},
+                    GpuRanks{2, false}, GpuRanks{4, false});
 inline std::string name_of_ranks(const testing::TestParamInfo<GpuRanks>& test) {
   return fmt::format("{}{}", test.param.shared ? "Sharing" : "Apart", test.param.ranks);
 }
