@@ -143,8 +143,9 @@ class AlsOnRanks : public test::GpuRanksTest {
       }
       EXPECT_TRUE(test::same_factors(found.factors, whole.factors));
     }
-    // Parts of fewer rows take the least where they are whole: two blocks are as much.
-    if (m.rows / GetParam().ranks > 2 * kLeastBlockRows) {
+    // Parts of fewer rows take the least where they are whole: two blocks are as much. Parts of one
+    // or two items are far from even: what is enough for one that streams is too little for others.
+    if (m.rows / GetParam().ranks > 2 * kLeastBlockRows && m.cols >= 2 * GetParam().ranks) {
       EXPECT_GT(streamed, 0);
     }
   }
