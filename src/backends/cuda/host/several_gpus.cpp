@@ -28,7 +28,7 @@ constexpr double kSecondsOfNumber = 0.000488e-9;  ///< of its rows of float16, m
 constexpr double kClocks = 132 * 1.98e9;          ///< of all multiprocessors, a second
 
 // Fitted to two H100 (performance.md, "The model").
-constexpr double kSecondsOfAlsWaits = 0.35e-3;  ///< of an iteration, for the other GPUs
+constexpr double kSecondsOfAlsWaits = 0.2e-3;  ///< of an iteration, for the other GPUs
 constexpr double kSecondsOfSgdWaits = 0.25e-3;
 constexpr double kLinkBytes = 240e9;  ///< a second, by copies over NVLink
 constexpr double kHostBytes = 10e9;   ///< through the machine's memory; not measured
