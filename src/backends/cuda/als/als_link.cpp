@@ -26,12 +26,8 @@ void AlsLink::add_up(DeviceArray<double>& values, cudaStream_t stream) {
 }
 
 void AlsLink::share(Side side, std::byte* table, Offset row_bytes, cudaStream_t stream) {
-  RowChunk all;
-  for (int rank = 0; rank < parts(side).ranks(); ++rank) {
-    all.parts.push_back({parts(side).first(rank), parts(side).count(rank)});
-  }
   gpus_->follow(stream);
-  gpus_->share_rows(table, row_bytes, {&all, 1});
+  gpus_->share_rows(table, row_bytes, parts(side));
   gpus_->lead(stream);
 }
 
@@ -92,7 +88,7 @@ void TableShare::send() {
   }
   DeviceCommunicator& gpus = link_.gpus();
   share.made.record(stream_);
-  link_.chunk_made_.front().hold(gpus.stream());
+  link_.chunk_made_.front().hold(gpus.stream());  // nothing begins before
   share.begun.record(gpus.stream());
   gpus.share_rows(table_, row_bytes_, chunks);
   share.arrived.record(gpus.stream());

@@ -48,10 +48,7 @@ class AlsLink {
   [[nodiscard]] const RankTraffic& traffic() const { return traffic_; }
 
  private:
-  const AlsRanksPlan& plan_;
-  std::unique_ptr<DeviceCommunicator> gpus_;
-  bool all_resident_;
-  RankTraffic traffic_;
+  /// A TableShare's way.
   struct Share {
     Offset bytes = 0;
     Timestamp begun;
@@ -60,6 +57,10 @@ class AlsLink {
   };
   [[nodiscard]] Share& last_share() { return shares_[last_share_]; }
 
+  const AlsRanksPlan& plan_;
+  std::unique_ptr<DeviceCommunicator> gpus_;
+  bool all_resident_;
+  RankTraffic traffic_;
   std::vector<Event> chunk_made_;
   std::array<Share, 2> shares_;  ///< the last ones, in turns
   std::size_t last_share_ = 0;

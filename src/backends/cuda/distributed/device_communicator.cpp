@@ -87,6 +87,14 @@ void DeviceCommunicator::share_rows(std::byte* table, Offset row_bytes,
   call({GpuCall::kShareRows, 0, all}, parcels);
 }
 
+void DeviceCommunicator::share_rows(std::byte* table, Offset row_bytes, const Partition& parts) {
+  RowChunk all;
+  for (int rank = 0; rank < parts.ranks(); ++rank) {
+    all.parts.push_back({parts.first(rank), parts.count(rank)});
+  }
+  share_rows(table, row_bytes, {&all, 1});
+}
+
 void DeviceCommunicator::shift_bytes(int distance, std::span<const std::byte> out,
                                      std::span<std::byte> in) {
   const auto ranks = static_cast<std::size_t>(size());

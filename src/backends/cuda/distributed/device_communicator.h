@@ -13,6 +13,7 @@
 #include "backends/cuda/device/memory.h"
 #include "backends/cuda/distributed/call_ledger.h"
 #include "backends/distributed/communicator.h"
+#include "backends/distributed/partition.h"
 #include "likewise/control.h"
 
 namespace likewise::cuda {
@@ -70,6 +71,8 @@ class DeviceCommunicator : public Communicator {
   /// Of each chunk rank r's rows parts[r] of a table, which lie at the same place on all ranks, go
   /// to all others.
   void share_rows(std::byte* table, Offset row_bytes, std::span<const RowChunk> chunks);
+  /// All rows of all parts.
+  void share_rows(std::byte* table, Offset row_bytes, const Partition& parts);
 
   /// A few bytes of every rank's own memory, to all: as many of each, in the order of the ranks.
   /// Not ordered with the streams: a collective call that is over on return.

@@ -297,15 +297,11 @@ void CudaSgdRank::measure(MovedSide& measured, const SgdSpan& rows) {
 /// All GPUs get the rows that each has moved.
 void CudaSgdRank::share_rows(MovedSide& moved) {
   const Partition& parts = plan_.parts(moved.side);
-  RowChunk all;
-  for (int rank = 0; rank < parts.ranks(); ++rank) {
-    all.parts.push_back({parts.first(rank), parts.count(rank)});
-  }
   const SgdTable table = moved.table.table();
   gpus_->follow(stream_);
   moved.sent.record(gpus_->stream());
-  gpus_->share_rows(static_cast<std::byte*>(table.rows), moved.table.row_bytes(), {&all, 1});
-  gpus_->share_rows(reinterpret_cast<std::byte*>(table.numbers), sizeof(SgdRowNumbers), {&all, 1});
+  gpus_->share_rows(static_cast<std::byte*>(table.rows), moved.table.row_bytes(), parts);
+  gpus_->share_rows(reinterpret_cast<std::byte*>(table.numbers), sizeof(SgdRowNumbers), parts);
   moved.arrived.record(gpus_->stream());
   gpus_->lead(stream_);
   wait_for_others();
