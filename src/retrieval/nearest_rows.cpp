@@ -8,6 +8,7 @@
 
 #include "core/system/parallel.h"
 #include "likewise/error.h"
+#include "retrieval/knn_lists.h"
 
 namespace likewise {
 namespace {
@@ -99,15 +100,10 @@ namespace {
 class Settled {
  public:
   Settled(const CsrView& rows, const KnnLists& found, Index k)
-      : rows_(rows), found_(found), k_(static_cast<std::size_t>(k)) {
-    const Index count = found.size();
-    lists_.offsets = Array<Offset>(Offset{count} + 1);
-    for (Index row = 0; row < count; ++row) {
-      lists_.offsets[row + 1] = lists_.offsets[row] + std::ssize(kept(row));
-    }
-    lists_.rows = Array<Index>::uninitialized(lists_.offsets[count]);
-    lists_.similarities = Array<float>::uninitialized(lists_.offsets[count]);
-  }
+      : rows_(rows),
+        found_(found),
+        k_(static_cast<std::size_t>(k)),
+        lists_(knn_lists_of_sizes(found.size(), [&](Index row) { return kept(row).size(); })) {}
 
   /// Everything but what is as similar as the last of an open list.
   void take_known() {

@@ -130,6 +130,25 @@ void fill_zero(T* at, Offset count, cudaStream_t stream) {
   LIKEWISE_CUDA_CHECK(cudaMemsetAsync(at, 0, static_cast<std::size_t>(count) * sizeof(T), stream));
 }
 
+/// Room for `size` numbers: the array's own, or new memory where it has less. What was there is
+/// lost.
+template <class T>
+[[nodiscard]] T* room_for(DeviceArray<T>& array, Offset size) {
+  if (array.size() < size) {
+    array = DeviceArray<T>();  // before the new memory is taken
+    array = DeviceArray<T>(size);
+  }
+  return array.data();
+}
+
+template <class T>
+[[nodiscard]] const T* upload_into(DeviceArray<T>& array, const T* from, Offset count,
+                                   cudaStream_t stream) {
+  T* const to = room_for(array, count);
+  copy_to_device(to, from, count, stream);
+  return to;
+}
+
 /// A copy on the GPU of a vector or span; waits for it.
 template <class Values>
 [[nodiscard]] auto to_device(const Values& values, cudaStream_t stream) {

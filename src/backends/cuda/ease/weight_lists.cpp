@@ -23,24 +23,6 @@ constexpr Offset kWeightStaging = Offset{32} << 20;
 constexpr Offset kRowsAtATime = 16;
 constexpr Offset kListsAtATime = 256;
 
-/// Memory that grows with what is asked for.
-template <class T>
-[[nodiscard]] T* room(DeviceArray<T>& array, Offset size) {
-  if (array.size() < size) {
-    array = DeviceArray<T>();
-    array = DeviceArray<T>(size);
-  }
-  return array.data();
-}
-
-template <class T>
-[[nodiscard]] const T* upload(DeviceArray<T>& array, const T* from, Offset count,
-                              cudaStream_t stream) {
-  T* const to = room(array, count);
-  copy_to_device(to, from, count, stream);
-  return to;
-}
-
 /// Rows of a matrix from `first` on, that with the most entries first.
 [[nodiscard]] std::vector<Index> longest_first(const CsrView& rows, Index first, Index count) {
   std::vector<Index> order(static_cast<std::size_t>(count));
@@ -115,12 +97,12 @@ class CudaWeightLists final : public WeightLists {
     WeightSums sums = load(histories, rows, order);
     sums.allowed = allowed;
     if (excluded.rows > 0) load_excluded(excluded, rows, sums);
-    float* const scores = room(scores_, Offset{rows.count()} * plan_.pitch);
-    int* const infinite = room(infinite_, rows.count());
+    float* const scores = room_for(scores_, Offset{rows.count()} * plan_.pitch);
+    int* const infinite = room_for(infinite_, rows.count());
     fill_zero(infinite, rows.count(), stream_);
     sum_weights(sums, scores, infinite, stream_);
     if (result.k > kMostGpuListed) return sort_out(scores, infinite, rows, result);
-    Index* const answers = room(answers_, rows.count() * TopKLists::words_of(result.k));
+    Index* const answers = room_for(answers_, rows.count() * TopKLists::words_of(result.k));
     list_scores(sums, scores, infinite, {answers, result.k}, stream_);
     take_lists(answers, rows, result);
   }
@@ -134,20 +116,20 @@ class CudaWeightLists final : public WeightLists {
     sums.items = items_.rows;
     sums.pitch = plan_.pitch;
     sums.rows = rows.count();
-    sums.order = upload(order_, order.data(), rows.count(), stream_);
+    sums.order = upload_into(order_, order.data(), rows.count(), stream_);
     sums.offsets =
-        upload(offsets_, histories.offsets + rows.first, Offset{rows.count()} + 1, stream_);
-    sums.entry_items = upload(entry_items_, histories.columns + begin, entries, stream_);
-    sums.values = upload(values_, histories.values + begin, entries, stream_);
+        upload_into(offsets_, histories.offsets + rows.first, Offset{rows.count()} + 1, stream_);
+    sums.entry_items = upload_into(entry_items_, histories.columns + begin, entries, stream_);
+    sums.values = upload_into(values_, histories.values + begin, entries, stream_);
     return sums;
   }
 
   void load_excluded(const CsrView& excluded, Rows rows, WeightSums& sums) const {
     const Offset begin = excluded.offsets[rows.first];
-    sums.excluded_offsets =
-        upload(excluded_offsets_, excluded.offsets + rows.first, Offset{rows.count()} + 1, stream_);
-    sums.excluded =
-        upload(excluded_, excluded.columns + begin, excluded.offsets[rows.end] - begin, stream_);
+    sums.excluded_offsets = upload_into(excluded_offsets_, excluded.offsets + rows.first,
+                                        Offset{rows.count()} + 1, stream_);
+    sums.excluded = upload_into(excluded_, excluded.columns + begin,
+                                excluded.offsets[rows.end] - begin, stream_);
   }
 
   void take_lists(const Index* answers, Rows rows, TopKResult& result) const {

@@ -33,31 +33,47 @@ constexpr Offset kPartBytes = Offset{1} << 26;
 constexpr Offset kLeastPart = 1024;
 
 /// Statistics of some rows, on the GPU.
-struct RowStatsOnGpu {
-  DeviceArray<double> norm;
-  DeviceArray<double> count;
-  DeviceArray<double> damped_count;
-  DeviceArray<double> noise;
+class RowStatsOnGpu {
+ public:
+  RowStatsOnGpu() = default;
+  /// `row_at(i)`: whose statistics are the i-th of `count`.
+  template <class RowAt>
+  RowStatsOnGpu(std::span<const RowStats> stats, std::size_t count, const RowAt& row_at,
+                cudaStream_t stream)
+      : count_(count) {
+    std::vector<double> numbers(4 * count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const RowStats& row = stats[static_cast<std::size_t>(row_at(i))];
+      numbers[i] = row.norm;
+      numbers[count + i] = row.count;
+      numbers[2 * count + i] = row.damped_count;
+      numbers[3 * count + i] = row.noise;
+    }
+    numbers_ = to_device(numbers, stream);
+  }
+
+  [[nodiscard]] const double* norms() const { return numbers_.data(); }
+  [[nodiscard]] const double* counts() const { return numbers_.data() + count_; }
+  [[nodiscard]] const double* damped_counts() const { return numbers_.data() + 2 * count_; }
+  [[nodiscard]] const double* noises() const { return numbers_.data() + 3 * count_; }
+
+ private:
+  std::size_t count_ = 0;
+  DeviceArray<double> numbers_;
 };
 
-/// `row_at(i)` says whose statistics are the i-th.
-template <class RowAt>
-[[nodiscard]] RowStatsOnGpu upload_stats(std::span<const RowStats> stats, const RowAt& row_at,
-                                         cudaStream_t stream) {
-  std::vector<double> norm(stats.size());
-  std::vector<double> count(stats.size());
-  std::vector<double> damped(stats.size());
-  std::vector<double> noise(stats.size());
-  for (std::size_t i = 0; i < stats.size(); ++i) {
-    const RowStats& row = stats[static_cast<std::size_t>(row_at(i))];
-    norm[i] = row.norm;
-    count[i] = row.count;
-    damped[i] = row.damped_count;
-    noise[i] = row.noise;
-  }
-  return {to_device(norm, stream), to_device(count, stream), to_device(damped, stream),
-          to_device(noise, stream)};
-}
+/// What a search takes beside the rows; kept from one to the next, as memory costs more than a
+/// small search.
+struct SearchMemory {
+  Stream stream;
+  DeviceArray<unsigned int> next{1};
+  DeviceArray<Candidate> lists;
+  DeviceArray<Index> found;
+  DeviceArray<std::uint64_t> keys;
+  DeviceArray<QueryPart> parts;
+  DeviceArray<float> part_sums;
+  DeviceArray<unsigned int> arrived;
+};
 
 /// Rows first, first + step, ... of a list that has the longest first.
 struct Queries {
@@ -99,8 +115,8 @@ class CudaKnnSearch final : public GpuSearch {
     if (rows_.weights.nnz() == 0) return;
     const Stream stream;
     gpu_rows_ = upload(rows_.weights, stream);
-    stats_ = upload_stats(
-        rows_.stats, [&](std::size_t rank) { return order_[rank]; }, stream);
+    stats_ = RowStatsOnGpu(
+        rows_.stats, order_.size(), [&](std::size_t rank) { return order_[rank]; }, stream);
     x_log_x_ = to_device(formula_.logarithms, stream);
     ranks_.resize(order_.size());
     for (std::size_t rank = 0; rank < order_.size(); ++rank) {
@@ -146,16 +162,16 @@ class CudaKnnSearch final : public GpuSearch {
     LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
     const Stream stream;
     const GpuRows asked = upload(queries.weights, stream);
-    const RowStatsOnGpu stats = upload_stats(
-        queries.stats, [](std::size_t i) { return i; }, stream);
+    const RowStatsOnGpu stats(
+        queries.stats, queries.stats.size(), [](std::size_t i) { return i; }, stream);
     // An outside row's weights may not be multiples of what the others are.
     SearchTask task = task_over(segments(sums_of(formula_.sums), 8));
     task.offsets = asked.offsets.data();
     task.columns = asked.columns.data();
     task.weights = asked.weights.data();
-    task.norms = stats.norm.data();
-    task.counts = stats.count.data();
-    task.noises = stats.noise.data();
+    task.norms = stats.norms();
+    task.counts = stats.counts();
+    task.noises = stats.noises();
     score_all(task, queries.weights.rows, out, stream);
   }
 
@@ -195,11 +211,7 @@ class CudaKnnSearch final : public GpuSearch {
   [[nodiscard]] int number_bytes() const { return in_float_ ? 4 : 8; }
 
   [[nodiscard]] RowStatsOnGpu stats_of(std::span<const Index> rows, const Stream& stream) const {
-    std::vector<RowStats> asked(rows.size());
-    std::ranges::transform(rows, asked.begin(),
-                           [&](Index row) { return rows_.stats[static_cast<std::size_t>(row)]; });
-    return upload_stats(
-        std::span<const RowStats>(asked), [](std::size_t i) { return i; }, stream);
+    return {rows_.stats, rows.size(), [&](std::size_t i) { return rows[i]; }, stream};
   }
 
   /// The entries for so many sums in numbers of so many bytes; made when they are first wanted.
@@ -221,8 +233,8 @@ class CudaKnnSearch final : public GpuSearch {
     return formula;
   }
   [[nodiscard]] GpuRowStats gpu_stats() const {
-    return {stats_.norm.data(), stats_.count.data(), stats_.damped_count.data(),
-            stats_.noise.data(), row_at_.data()};
+    return {stats_.norms(), stats_.counts(), stats_.damped_counts(), stats_.noises(),
+            row_at_.data()};
   }
 
   [[nodiscard]] SearchTask task_over(const SegmentTable& table) const {
@@ -245,9 +257,9 @@ class CudaKnnSearch final : public GpuSearch {
     task.columns = gpu_rows_.columns.data();
     task.weights = gpu_rows_.weights.data();
     task.order = order.data();
-    task.norms = stats.norm.data();
-    task.counts = stats.count.data();
-    task.noises = stats.noise.data();
+    task.norms = stats.norms();
+    task.counts = stats.counts();
+    task.noises = stats.noises();
     return task;
   }
 
@@ -290,11 +302,10 @@ class CudaKnnSearch final : public GpuSearch {
   [[nodiscard]] KnnLists find_sparse(const SearchPart& part, Index k,
                                      const RunControl& control) const {
     const Queries queries = queries_of(part);
-    const Stream stream;
     SearchTask task =
         task_of_rows(segments(sums_of(formula_.sums), number_bytes()), row_at_, stats_);
     task.by_rank = ties_ == TieRule::kLongerRow;
-    const QueryLists lists = find_all(task, queries, k, "neighbours", control, stream);
+    const QueryLists lists = find_all(task, queries, k, "neighbours", control);
     return pack_knn_lists(rows_.weights.rows, [&](Index row) {
       const Index place = queries.place_of(ranks_[static_cast<std::size_t>(row)]);
       return place < 0 ? std::span<const Candidate>() : lists.of(place);
@@ -324,7 +335,7 @@ class CudaKnnSearch final : public GpuSearch {
         segments(std::max(kLeastSums, sums_of(formula_.sums)), number_bytes()), order, stats);
     task.tied = tied.data();
     const QueryLists lists =
-        find_all(task, {rows, 0, 1, static_cast<Index>(rows.size())}, k, "ties", control, stream);
+        find_all(task, {rows, 0, 1, static_cast<Index>(rows.size())}, k, "ties", control);
     std::vector<std::vector<Index>> found(places.size());
     for (std::size_t i = 0; i < places.size(); ++i) {
       for (const Candidate& one : lists.of(static_cast<Index>(i))) {
@@ -379,27 +390,26 @@ class CudaKnnSearch final : public GpuSearch {
   }
 
   [[nodiscard]] QueryLists find_all(SearchTask& task, const Queries& queries, Index k,
-                                    const char* stage, const RunControl& control,
-                                    const Stream& stream) const {
+                                    const char* stage, const RunControl& control) const {
     const Index count = queries.count;
     QueryLists lists(count, k);
     if (count == 0) return lists;
+    const std::lock_guard lock(memory_mutex_);
+    if (!memory_) memory_.emplace();
+    SearchMemory& memory = *memory_;
+    const Stream& stream = memory.stream;
     task.k = k;
     task.key_capacity = key_capacity(k);
     const int blocks = search_blocks(task.plan);
     const auto most =
         static_cast<Index>(std::min<Offset>(count, kBytesAtATime / (Offset{task.k} * 8) + 1));
-    DeviceArray<unsigned int> next(1);
-    DeviceArray<Candidate> batch_lists(Offset{most} * task.k);
-    DeviceArray<Index> batch_found(most);
-    DeviceArray<std::uint64_t> keys(
-        task.key_capacity > kSharedKeys ? Offset{blocks} * task.key_capacity : 0);
+    task.next = memory.next.data();
+    task.lists = room_for(memory.lists, Offset{most} * k);
+    task.found = room_for(memory.found, most);
+    task.spare_keys = room_for(
+        memory.keys, task.key_capacity > kSharedKeys ? Offset{blocks} * task.key_capacity : 0);
     // Short lists are copied with what lies behind them.
-    fill_zero(batch_lists.data(), batch_lists.size(), stream);
-    task.next = next.data();
-    task.lists = batch_lists.data();
-    task.found = batch_found.data();
-    task.spare_keys = keys.data();
+    fill_zero(task.lists, Offset{most} * k, stream);
     task.step = queries.step;
     for (Index done = 0; done < count; done += task.count) {
       control.check();
@@ -409,19 +419,17 @@ class CudaKnnSearch final : public GpuSearch {
           long_parts(queries, done, task.count, task.plan.sums, blocks);
       task.part_count = static_cast<Index>(parts.size());
       task.shared = parts.empty() ? 0 : parts.back().query + 1;
-      const DeviceArray<QueryPart> parts_there = to_device(parts, stream);
-      DeviceArray<float> part_sums(Offset{task.shared} * task.plan.sums * task.rows);
-      DeviceArray<unsigned int> arrived(task.shared);
-      fill_zero(part_sums.data(), part_sums.size(), stream);
-      fill_zero(arrived.data(), arrived.size(), stream);
-      task.parts = parts_there.data();
-      task.part_sums = part_sums.data();
-      task.arrived = arrived.data();
-      fill_zero(next.data(), 1, stream);
+      const Offset sums = Offset{task.shared} * task.plan.sums * task.rows;
+      task.parts = upload_into(memory.parts, parts.data(), std::ssize(parts), stream);
+      task.part_sums = room_for(memory.part_sums, sums);
+      task.arrived = room_for(memory.arrived, task.shared);
+      fill_zero(task.part_sums, sums, stream);
+      fill_zero(task.arrived, task.shared, stream);
+      fill_zero(task.next, 1, stream);
       search_rows(task, blocks, stream);
-      copy_to_host(lists.lists.data() + Offset{done} * k, batch_lists.data(),
-                   Offset{task.count} * k, stream);
-      copy_to_host(lists.found.data() + done, batch_found.data(), task.count, stream);
+      copy_to_host(lists.lists.data() + Offset{done} * k, task.lists, Offset{task.count} * k,
+                   stream);
+      copy_to_host(lists.found.data() + done, task.found, task.count, stream);
       stream.synchronize();
       control.report(stage, done + task.count, count, "rows");
     }
@@ -463,6 +471,8 @@ class CudaKnnSearch final : public GpuSearch {
   mutable std::mutex mutex_;
   /// By the number of sums and the bytes of each.
   mutable std::map<std::pair<int, int>, std::optional<SegmentTable>> segments_;
+  mutable std::mutex memory_mutex_;
+  mutable std::optional<SearchMemory> memory_;
   mutable std::mutex products_mutex_;
   mutable std::optional<GemmSearch> gemm_;
 };

@@ -11,6 +11,7 @@
 #include "core/lazy.h"
 #include "core/linalg/rows_of.h"
 #include "core/system/parallel.h"
+#include "retrieval/knn_lists.h"
 #include "retrieval/nearest_rows.h"
 
 namespace likewise {
@@ -31,16 +32,11 @@ class MergedLists {
   }
 
   [[nodiscard]] KnnLists pack() const {
-    const Index rows = rows_.rows;
-    KnnLists all{Array<Offset>(Offset{rows} + 1), {}, {}};
-    for (Index row = 0; row < rows; ++row) {
+    KnnLists all = knn_lists_of_sizes(rows_.rows, [&](Index row) {
       const KnnLists* const one = owner(row);
-      const std::size_t size = one != nullptr ? one->rows_of(row).size() : list(row).size();
-      all.offsets[row + 1] = all.offsets[row] + static_cast<Offset>(size);
-    }
-    all.rows = Array<Index>::uninitialized(all.offsets[rows]);
-    all.similarities = Array<float>::uninitialized(all.offsets[rows]);
-    parallel_for(rows, kGrain, [&](Offset row) {
+      return one != nullptr ? one->rows_of(row).size() : list(row).size();
+    });
+    parallel_for(rows_.rows, kGrain, [&](Offset row) {
       const auto r = static_cast<Index>(row);
       Index* const to = all.rows.data() + all.offsets[row];
       float* const similar = all.similarities.data() + all.offsets[row];
