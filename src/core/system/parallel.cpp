@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/system/parallel.h"
 
+#include <algorithm>
+#include <atomic>
+
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
+
+#include "likewise/control.h"
 
 #ifdef LIKEWISE_PLAIN_THREADS
 #include "core/system/plain_threads.h"
@@ -19,7 +24,16 @@ void run_tasks(Offset count, TaskView task) {
   // A context of its own: where a task of a loop throws, oneTBB stops the loops inside its other
   // tasks too, and those return as if they were done.
   tbb::task_group_context own(tbb::task_group_context::isolated);
-  tbb::parallel_for(Offset{0}, count, one, own);
+  // A thread that becomes free draws the next tasks: they start in their order, the longest first
+  // where they are sorted so, and none waits behind another for the thread that holds both.
+  constexpr Offset kMostDraws = 128;  // by a thread
+  const Offset each = std::max<Offset>(1, count / (kMostDraws * thread_count()));
+  std::atomic<Offset> next = 0;
+  const auto draw = [&](Offset) {
+    const Offset first = next.fetch_add(each, std::memory_order_relaxed);
+    for (Offset i = first; i < std::min(first + each, count); ++i) one(i);
+  };
+  tbb::parallel_for(Offset{0}, (count + each - 1) / each, draw, tbb::simple_partitioner(), own);
 #endif
 }
 

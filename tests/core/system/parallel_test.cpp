@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/system/parallel.h"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -25,6 +28,35 @@ void run_beside_a_failure(const Work& work) {
   };
   with_threads(2, [&] { EXPECT_THROW(run_tasks(2, TaskView(task)), std::runtime_error); });
 }
+
+#ifndef LIKEWISE_PLAIN_THREADS  // those have a third of the tasks each
+TEST(ParallelLoops, NoTaskWaitsForALongOneBeforeIt) {
+  constexpr Offset kTasks = 10;
+  std::atomic<Offset> done{0};
+  const auto task = [&](Offset i) {
+    const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (i == 0 && done < kTasks - 1 && std::chrono::steady_clock::now() < last) {
+      std::this_thread::yield();
+    }
+    if (i == 0) {
+      EXPECT_EQ(done, kTasks - 1);
+    }
+    ++done;
+  };
+  with_threads(2, [&] { run_tasks(kTasks, TaskView(task)); });
+  EXPECT_EQ(done, kTasks);
+}
+
+TEST(ParallelLoops, TasksStartInTheirOrder) {
+  constexpr Offset kTasks = 1000;  // more than a thread draws one by one
+  std::vector<Offset> started;
+  const auto task = [&](Offset i) { started.push_back(i); };
+  with_threads(1, [&] { run_tasks(kTasks, TaskView(task)); });
+  EXPECT_EQ(std::ssize(started), kTasks);
+  EXPECT_TRUE(std::ranges::is_sorted(started));
+}
+
+#endif
 
 TEST(ParallelLoops, EndsOfOtherTasksDoNotEndALoopWithin) {
   constexpr Offset kLoops = 20'000;  // the failure comes in one of them

@@ -114,13 +114,16 @@ AlsHalfStep::AlsHalfStep(const CsrView& matrix, Side side, Index first_row, cons
   }
   blocks_ = cut_rows(matrix, order_);
   long_rows_ = static_cast<Index>(long_rows.size());
+  std::ranges::stable_sort(long_rows, std::ranges::greater{},
+                           [&](Index row) { return matrix.row_size(row); });
   order_.insert(order_.end(), long_rows.begin(), long_rows.end());
 }
 
 double AlsHalfStep::solve(const AlsRowContext& context, const AlsSolvedRows& rows, double objective,
                           const RunControl& control) const {
   // Groups of long rows come first, then the blocks of short ones, in one loop: no thread waits.
-  const Index groups = long_row_groups();
+  const std::vector<Index> long_groups = long_row_groups();
+  const Offset groups = std::ssize(long_groups) - 1;
   const Index single = static_cast<Index>(order_.size()) - long_rows_;
   const Index width = context.table.cols;
   PerThread<Worker> workers([&] {
@@ -132,11 +135,12 @@ double AlsHalfStep::solve(const AlsRowContext& context, const AlsSolvedRows& row
   std::vector<double> parts(blocks_.size() + static_cast<std::size_t>(long_rows_));
   const std::span<double> long_parts(parts.data() + blocks_.size(),
                                      static_cast<std::size_t>(long_rows_));
-  parallel_for(groups + static_cast<Offset>(blocks_.size()), 1, [&](Offset task) {
+  parallel_for(groups + std::ssize(blocks_), 1, [&](Offset task) {
     control.check();
     if (task < groups) {
-      const Index first = static_cast<Index>(task * long_rows_ / groups);
-      const Index end = static_cast<Index>((task + 1) * long_rows_ / groups);
+      const auto group = static_cast<std::size_t>(task);
+      const Index first = long_groups[group];
+      const Index end = long_groups[group + 1];
       return solve_long(context, rows, single + first,
                         long_parts.subspan(static_cast<std::size_t>(first),
                                            static_cast<std::size_t>(end - first)),
@@ -148,11 +152,24 @@ double AlsHalfStep::solve(const AlsRowContext& context, const AlsSolvedRows& row
   return std::accumulate(parts.begin(), parts.end(), objective);
 }
 
-/// Enough groups for all threads, few enough that a group shares what it reads. Does not change
-/// results.
-Index AlsHalfStep::long_row_groups() const {
-  const Index most = std::max<Index>(3 * thread_count(), long_rows_ / 64);
-  return std::min(long_rows_, most);
+/// Where groups of long rows begin, and where the last ends: of at most about equal work, enough
+/// for all threads, few enough that a group shares what it reads. Does not change results.
+std::vector<Index> AlsHalfStep::long_row_groups() const {
+  constexpr Index kMostRows = 64;  // whose vectors stay in the cache with what they read
+  const Offset groups = std::max<Offset>(3 * thread_count(), long_rows_ / kMostRows);
+  const std::span<const Index> rows =
+      ordered(static_cast<Index>(order_.size()) - long_rows_, long_rows_);
+  const auto add = [&](Offset sum, Index row) { return sum + matrix_.row_size(row); };
+  const Offset work = std::accumulate(rows.begin(), rows.end(), Offset{0}, add);
+  std::vector<Index> begins{0};
+  Offset done = 0;  // of the group
+  for (Index at = 0; at < long_rows_; ++at) {
+    done = add(done, rows[static_cast<std::size_t>(at)]);
+    if (done * groups < work && at + 1 - begins.back() < kMostRows && at + 1 < long_rows_) continue;
+    begins.push_back(at + 1);
+    done = 0;
+  }
+  return begins;
 }
 
 std::span<const Index> AlsHalfStep::ordered(Index first, Index count) const {

@@ -69,14 +69,14 @@ class AlsHalfStep {
                                    const AlsRowBlock& block, Worker& worker) const;
   void solve_long(const AlsRowContext& context, const AlsSolvedRows& rows, Index first,
                   std::span<double> objective, const RunControl& control) const;
-  [[nodiscard]] Index long_row_groups() const;
+  [[nodiscard]] std::vector<Index> long_row_groups() const;
   [[nodiscard]] std::span<const Index> ordered(Index first, Index count) const;
 
   CsrView matrix_;
   Side side_ = Side::kUsers;
   Index first_row_ = 0;
   std::vector<Index> order_;         ///< rows: those solved one by one, then the long ones
-  Index long_rows_ = 0;              ///< how many of the last are solved in lockstep
+  Index long_rows_ = 0;              ///< how many of the last are solved in lockstep, longest first
   std::vector<AlsRowBlock> blocks_;  ///< of the others, about equal work, the largest first
 };
 
