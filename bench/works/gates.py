@@ -37,7 +37,7 @@ def scaling(lab):
                         f"als:factors=64:iterations={lab.usual(4, 1)}")
     # What cores gain that share nothing but the machine: a quarter of the users for each.
     quarter = lab.usual("120047x17770x24768028", SMALL)
-    for count in (1, 16):
+    for count in (1, 4, 16):
         if lab.listed or count <= cores():
             lab.on_cores(count, lab.program("bench_epochs"), "cpu", f"{quarter}:implicit", "none",
                          f"als:factors=64:iterations={lab.usual(6, 1)}")

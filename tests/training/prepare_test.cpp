@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A request becomes a plan: what is decided, and where each value is from.
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ namespace likewise {
 namespace {
 
 using test::error_of;
+using testing::Contains;
 using testing::HasSubstr;
 using testing::Pair;
 using testing::UnorderedElementsAre;
@@ -101,6 +103,21 @@ TEST(Prepare, ParametersOfAStructAreChosenWhereTheyAreNotTheDefaults) {
   const TrainingPlan chosen = prepare(request_of(ratings), films());
   EXPECT_EQ(chosen.params, TrainingParams(ratings)) << "nu of a chosen lambda is 1";
   EXPECT_THAT(origins_of(chosen), UnorderedElementsAre(Pair("regularization", Origin::kChosen)));
+}
+
+TEST(Prepare, FirstRowsWithoutBiasesAreAsLongAsTheRatingsWant) {
+  AlsParams ratings = AlsParams::defaults(Feedback::kExplicit);
+  ratings.biases = false;
+  ratings.regularization = 0.3;
+  double sum = 0.0;
+  const CsrView films_by_user = films().by_user.view();
+  for (Offset e = 0; e < films_by_user.nnz(); ++e) sum += std::abs(films_by_user.values[e]);
+  const TrainingPlan plan = prepare(request_of(ratings), films());
+  EXPECT_NEAR(als_of(plan).init_stddev, std::sqrt(sum / static_cast<double>(films_by_user.nnz())),
+              0.01);
+  EXPECT_THAT(origins_of(plan), Contains(Pair("init_stddev", Origin::kData)));
+  ratings.init_stddev = 0.2;
+  EXPECT_EQ(als_of(prepare(request_of(ratings), films())).init_stddev, 0.2);
 }
 
 TEST(Prepare, AutoChoosesTheAlgorithmAndSaysWhy) {

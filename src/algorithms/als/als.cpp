@@ -122,14 +122,16 @@ class Als final : public AlgorithmOf<AlsParams> {
 
   [[nodiscard]] TrainingParams data_default_params(const CsrView& by_user,
                                                    const GivenNames& given) const override {
-    return data_defaults(
-        by_user, params(),
-        {given.has("factors"), given.has("regularization"), given.has("regularization_exponent"),
-         given.has("unobserved_weight"), given.has("alpha") || given.has("confidence")});
+    return data_defaults(by_user, params(),
+                         {given.has("factors"), given.has("regularization"),
+                          given.has("regularization_exponent"), given.has("unobserved_weight"),
+                          given.has("alpha") || given.has("confidence"), given.has("init_stddev")});
   }
   [[nodiscard]] bool follows_data(std::string_view parameter,
                                   const GivenNames& given) const override {
-    if (params().feedback == Feedback::kExplicit) return parameter == "regularization";
+    if (params().feedback == Feedback::kExplicit) {
+      return parameter == "regularization" || (parameter == "init_stddev" && !params().biases);
+    }
     if (given.has("alpha") || given.has("confidence")) return false;
     return parameter == "factors" || parameter == "regularization" ||
            parameter == "unobserved_weight";

@@ -87,9 +87,25 @@ constexpr double kMostOfRatings = 1e15;
   return is_constant(variance, variance + mean * mean) || spread < kSmallestSpread ? 1.0 : spread;
 }
 
+[[nodiscard]] double mean_size(const CsrView& by_user) {
+  double sum = 0.0;
+  for (Offset e = 0; e < by_user.nnz(); ++e) sum += std::abs(double{by_user.values[e]});
+  return sum / static_cast<double>(std::max<Offset>(1, by_user.nnz()));
+}
+
+/// Without biases sqrt(mean of |r|): rows as long as their products are to be. From much shorter or
+/// longer ones the two sides take many iterations to share the length.
+[[nodiscard]] double suited_init_stddev(const CsrView& by_user, double usual) {
+  const double size = mean_size(by_user);
+  return size > 0.0 ? rounded(std::sqrt(size)) : usual;
+}
+
 /// nu = 1/2 and lambda = s (1 + 6 / c_u + 3 / c_i), of another nu as much in sum.
 [[nodiscard]] AlsParams suited_to_ratings(const CsrView& by_user, AlsParams params,
                                           const AlsGiven& given) {
+  if (!params.biases && !given.init_stddev) {
+    params.init_stddev = suited_init_stddev(by_user, params.init_stddev);
+  }
   if (given.regularization) return params;
   if (!given.regularization_exponent) params.regularization_exponent = kExponentOfRatings;
   RowCounts counts = counts_of_rows_with_entries(by_user);

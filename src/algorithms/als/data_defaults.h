@@ -15,10 +15,11 @@ struct AlsGiven {
   bool regularization_exponent = false;
   bool unobserved_weight = false;
   bool hu = false;  ///< alpha or confidence: Hu's form
+  bool init_stddev = false;
 };
 
 /// `params` with the others chosen for this matrix (users x items). Those of Hu's form stay as they
-/// are, and of explicit feedback those beside a regularization that was given.
+/// are, and of explicit feedback lambda's exponent beside a lambda that was given.
 [[nodiscard]] AlsParams data_defaults(const CsrView& by_user, AlsParams params,
                                       const AlsGiven& given);
 

@@ -113,7 +113,8 @@ struct Description<AlsParams> {
           .kept_by_resume(),
       Parameter{"init_stddev", &P::init_stddev, "Spread of the first factors"}
           .positive()
-          .kept_by_resume(),
+          .kept_by_resume()
+          .left_open("0.1, of ratings without {biases} from the data"),
       Parameter{"solver", &P::solver, "Exact, or a few conjugate gradient steps per row"},
       Parameter{"cg_steps", &P::cg_steps, "Steps per row of {solver cg}"}
           .between(1, 1000, "in [1, 1000]")
