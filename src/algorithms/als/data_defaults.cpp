@@ -74,29 +74,27 @@ constexpr double kMostOfRatings = 1e15;
   return sum;
 }
 
-/// sqrt(mean of (r - mu)^2) of the values; 1 where they are all alike except for rounding.
-[[nodiscard]] double spread_of_values(const CsrView& by_user) {
-  const auto mean_of = [&](auto term) {
-    double sum = 0.0;
-    for (Offset e = 0; e < by_user.nnz(); ++e) sum += term(double{by_user.values[e]});
-    return sum / static_cast<double>(std::max<Offset>(1, by_user.nnz()));
-  };
-  const double mean = mean_of([](double r) { return r; });
-  const double variance = mean_of([mean](double r) { return (r - mean) * (r - mean); });
-  const double spread = std::sqrt(variance);
-  return is_constant(variance, variance + mean * mean) || spread < kSmallestSpread ? 1.0 : spread;
+/// The mean of term(r) over the values.
+template <class Term>
+[[nodiscard]] double mean_of_values(const CsrView& by_user, const Term& term) {
+  double sum = 0.0;
+  for (Offset e = 0; e < by_user.nnz(); ++e) sum += term(double{by_user.values[e]});
+  return sum / static_cast<double>(std::max<Offset>(1, by_user.nnz()));
 }
 
-[[nodiscard]] double mean_size(const CsrView& by_user) {
-  double sum = 0.0;
-  for (Offset e = 0; e < by_user.nnz(); ++e) sum += std::abs(double{by_user.values[e]});
-  return sum / static_cast<double>(std::max<Offset>(1, by_user.nnz()));
+/// sqrt(mean of (r - mu)^2) of the values; 1 where they are all alike except for rounding.
+[[nodiscard]] double spread_of_values(const CsrView& by_user) {
+  const double mean = mean_of_values(by_user, [](double r) { return r; });
+  const double variance =
+      mean_of_values(by_user, [mean](double r) { return (r - mean) * (r - mean); });
+  const double spread = std::sqrt(variance);
+  return is_constant(variance, variance + mean * mean) || spread < kSmallestSpread ? 1.0 : spread;
 }
 
 /// Without biases sqrt(mean of |r|): rows as long as their products are to be. From much shorter or
 /// longer ones the two sides take many iterations to share the length.
 [[nodiscard]] double suited_init_stddev(const CsrView& by_user, double usual) {
-  const double size = mean_size(by_user);
+  const double size = mean_of_values(by_user, [](double r) { return std::abs(r); });
   return size > 0.0 ? rounded(std::sqrt(size)) : usual;
 }
 
