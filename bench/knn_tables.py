@@ -6,8 +6,8 @@
         [--side item|user] [--device cpu|cuda] [--small]
 
 stages  every missing rating predicted from the 40 nearest items, or users, of those that have it, by
-        the cosine of centred ratings: MovieLens 100K, latest-small and 1M (LIKEWISE_DATA, or
-        ../shared/data). "Read" is the reading of the ratings, the other stages are those of
+        the cosine of centred ratings: the tiny input of the first table, MovieLens 100K, latest-small
+        and 1M (LIKEWISE_DATA, or ../shared/data). "Read" is the reading of the ratings, the other stages are those of
         `predict --all-missing`, whose peak memory it is. "Write" runs beside "similarities" and "predict"; "in all" is the command's wall time.
 plain   the same by what is nearest to the first table's own definition: the cosine of ratings about
         the means of the compared rows, the plain weighted mean over all that are rated.
@@ -43,10 +43,12 @@ os.environ["OPENBLAS_NUM_THREADS"] = str(THREADS)
 import numpy as np
 
 from compare import spread
+from works.student import TINY
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DATA = pathlib.Path(os.environ.get("LIKEWISE_DATA", ROOT / "../shared/data"))
 STAGED = {
+    "5 x 5": TINY,
     "943 x 1682": DATA / "ml-100k/u.data",
     "671 x 9066": DATA / "ml-latest-small/ratings.csv.gz",
     "6040 x 3706": DATA / "ml-1m/ratings_notime.dat.gz",
@@ -92,6 +94,10 @@ class Bench:
         """The file itself, or one made to a shape."""
         if isinstance(shape, pathlib.Path):
             return shape
+        if shape == TINY:
+            path = pathlib.Path(self.args.work, "tiny.txt")
+            path.write_text(TINY.replace(",", "\n") + "\n", encoding="ascii")
+            return path
         path = os.path.join(self.args.work, shape.replace(":", "-") + ".csv")
         if not os.path.exists(path):
             self.run("generate", shape, "-o", path, "--seed", "1")

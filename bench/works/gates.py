@@ -24,7 +24,8 @@ def tuning(lab):
     lab.gpu()
     widths = lab.usual(range(8, 101, 4), (8, 12))
     lab.run("bench_als_gpu", "speed", "cuda", lab.shape("netflix", "implicit"), ",".join(map(str, widths)), 7, head="speed")
-    lab.run("likewise", "autotune", "--shape", lab.shape("netflix"), "--factors", lab.usual("16:112:16", "16"), "--quiet")
+    lab.run("likewise", "autotune", "--shape", lab.shape("netflix"), "--factors", lab.usual("16:112:16", "16"),
+            "--plot", lab.picture("figure-13.svg"), "--quiet")
     lab.run("bench_als_gpu", "halves", "cuda", lab.shape("netflix", "implicit"), lab.usual("16,32,48,64,80,96,112,128", "16"),
             head="halves")
 

@@ -36,6 +36,19 @@ def pipeline(lab):
                   "nearest items": (*similar, "--all-items"), "nearest users": (*similar, "--all-users")})
 
 
+def programs(lab):
+    lab.need_data("ml-1m/ratings_notime.dat.gz")
+    lab.command(lab.peer("cmfrec", "pyspark", "likewise"), "bench/compare_nonnegative.py", "--factors", lab.usual(32, 4), "--rounds",
+                lab.usual(3, 1))
+
+
+def gpu_rows(lab):
+    lab.gpu()
+    for factors in lab.usual((32, 64, 128), (8,)):
+        lab.run("bench_epochs", "cuda", lab.shape("netflix", "explicit"), "none",
+                f"als:factors={factors}:iterations={lab.usual(5, 1)}:biases=off:nonnegative=on")
+
+
 def orders(lab):
     trainings = (f"sgd:factors={lab.usual(64, 8)}:iterations={lab.usual(20, 1)}:order={order}"
                  for order in ("serial", "alternating", "blocked", "racing"))
@@ -83,6 +96,8 @@ ITEMS = [
     Item("Nearest neighbours by the Euclidean distance", neighbours, ("euclidean",)),
     Item("Nearest neighbours by the Hellinger distance", neighbours, ("hellinger",)),
     Item("The whole pipeline", pipeline),
+    Item("Nonnegative factors by other programs", programs),
+    Item("Nonnegative factors on a GPU", gpu_rows),
     Item("Funk's order and the split by sides", orders),
     Item("Order and load of blocks", blocks),
     Item("Brute force and an inverted file", inverted),

@@ -63,7 +63,7 @@ struct AlsParams {
   std::optional<double> unobserved_weight{};
   bool biases = true;  ///< explicit only: learn global mean, user and item biases
   /// Factors are 0 or more, the first ones too; biases may have either sign. Rows are solved
-  /// exactly, under this bound (math.md, "Nonnegative factors"). A GPU does not do it.
+  /// exactly, under this bound (math.md, "Nonnegative factors"), in fp32.
   bool nonnegative = false;
   double init_stddev = 0.1;  ///< first factors are normal(0, init_stddev / sqrt(f))
   AlsSolverKind solver = AlsSolverKind::kAuto;

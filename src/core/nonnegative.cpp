@@ -5,18 +5,9 @@
 #include <cmath>
 
 #include "core/linalg/cholesky.h"
+#include "core/nonnegative_rules.h"
 
 namespace likewise {
-namespace {
-
-/// Exchanges of all that is wrong which may pass without there being less of it.
-constexpr int kPatience = 3;
-
-/// A gradient below so much of the terms that it is the difference of is rounding.
-constexpr double kRounding = 1e-12;
-
-}  // namespace
-
 NonnegativeSolver::NonnegativeSolver(Index width, Index bounded)
     : width_(static_cast<std::size_t>(width)),
       bounded_(static_cast<std::size_t>(bounded)),
@@ -25,20 +16,15 @@ NonnegativeSolver::NonnegativeSolver(Index width, Index bounded)
 Index NonnegativeSolver::solve(std::span<const double> a, std::span<const double> b,
                                std::span<double> x) {
   for (std::size_t j = 0; j < width_; ++j) is_free_[j] = j >= bounded_ || x[j] > 0.0;
-  std::size_t fewest = width_ + 1;
-  int patience = kPatience;
-  // One at a time always ends, but for rounding; nothing comes near so many.
-  const std::size_t most = 100 + 10 * width_;
-  for (std::size_t turn = 0; turn < most; ++turn) {
+  PivotingProgress progress(static_cast<int>(width_));
+  for (int turn = 0; turn < progress.most_turns(); ++turn) {
     if (const Index pivot = solve_free(a, b, x); pivot >= 0) return pivot;
     find_wrong(a, b, x);
     if (wrong_.empty()) {
       for (std::size_t j = 0; j < bounded_; ++j) x[j] = std::max(x[j], 0.0);
       return -1;
     }
-    patience = wrong_.size() < fewest ? kPatience : patience - 1;
-    fewest = std::min(fewest, wrong_.size());
-    exchange(patience >= 0 ? wrong_.size() : 1);
+    exchange(progress.exchanges_all(static_cast<int>(wrong_.size())) ? wrong_.size() : 1);
   }
   return static_cast<Index>(wrong_.back());
 }
@@ -83,7 +69,7 @@ void NonnegativeSolver::find_wrong(std::span<const double> a, std::span<const do
       gradient += term;
       size += std::abs(term);
     }
-    if (gradient < -kRounding * size) wrong_.push_back(j);
+    if (gradient < -kGradientRounding * size) wrong_.push_back(j);
   }
 }
 

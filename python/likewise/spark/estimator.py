@@ -20,7 +20,7 @@ class ALS(Estimator, TrainingParams, DefaultParamsReadable, DefaultParamsWritabl
 
     rank, maxIter, regParam, implicitPrefs, alpha, userCol, itemCol, ratingCol, seed, coldStartStrategy,
     predictionCol    as Spark's, with its defaults. Ids are integers of any size, or text
-    nonnegative      factors of 0 and more, by nonnegative least squares; on a CPU
+    nonnegative      factors of 0 and more, by nonnegative least squares
     intermediateStorageLevel, finalStorageLevel
                      of the ratings while they are made ready, and of the factors
     numUserBlocks, numItemBlocks, blockSize

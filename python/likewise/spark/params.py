@@ -54,7 +54,7 @@ class TrainingParams(ModelParams, HasMaxIter, HasRegParam, HasCheckpointInterval
                            TypeConverters.toBoolean)
     alpha = _param("alpha", "implicit: confidence per unit of value", TypeConverters.toFloat)
     ratingCol = _param("ratingCol", "column of the values; '' makes each row count 1", TypeConverters.toString)
-    nonnegative = _param("nonnegative", "factors of 0 and more, by nonnegative least squares; on a CPU",
+    nonnegative = _param("nonnegative", "factors of 0 and more, by nonnegative least squares",
                          TypeConverters.toBoolean)
     intermediateStorageLevel = _param("intermediateStorageLevel", "storage level of the ratings while they are made ready",
                                       TypeConverters.toString)

@@ -160,6 +160,16 @@ std::vector<AlsCases> als_kernel_cases() {
   for (const int f : {100, 192}) {
     all.push_back(widths(fmt::format("explicit_{}", f), kExplicit, f, {f}));
   }
+  AlsCases nonnegative{"nonnegative", {}};
+  for (const int f : {64, 130, 200}) {
+    for (const Feedback feedback : {kImplicit, kExplicit}) {
+      nonnegative.cases.push_back(
+          {fmt::format("{} {}", f, feedback == kExplicit ? "explicit" : "implicit"),
+           small_als(feedback, f)});
+      nonnegative.cases.back().params.nonnegative = true;
+    }
+  }
+  all.push_back(std::move(nonnegative));
   return all;
 }
 
@@ -168,6 +178,12 @@ AlsParams AlsStrategy::applied_to(AlsParams params) const {
   params.precision = precision;
   params.cg_steps = 100;
   return params;
+}
+
+bool AlsStrategy::suits(const AlsParams& params) const {
+  if (!params.nonnegative) return true;
+  return solver != AlsSolverKind::kCg &&
+         (precision == Precision::kAuto || precision == Precision::kFp32);
 }
 
 namespace {

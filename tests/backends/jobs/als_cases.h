@@ -35,7 +35,7 @@ void PrintTo(const AlsCases& cases, std::ostream* to);
 /// values of 0 it is 0 in all cases. Devices without weights below 0 train on the first two without
 /// such.
 [[nodiscard]] AlsCases given_cases(bool below_one);
-/// Factors that are 0 and more; no GPU learns such.
+/// Factors that are 0 and more.
 [[nodiscard]] AlsCases nonnegative_cases();
 /// Likes counted in place of cells. Devices without weights below 0 do not train on them.
 [[nodiscard]] AlsCases likes_cases();
@@ -63,6 +63,8 @@ struct AlsStrategy {
   AlsTolerance tolerance;
 
   [[nodiscard]] AlsParams applied_to(AlsParams params) const;
+  /// Nonnegative factors are solved exactly, in float32.
+  [[nodiscard]] bool suits(const AlsParams& params) const;
 };
 void PrintTo(const AlsStrategy& strategy, std::ostream* to);
 /// All that a device offers: the default first, then each solver in all precisions.

@@ -134,6 +134,9 @@ TEST_P(AlsStreaming, FactorsMayBeLookedAt) {
   exact.params.solver = AlsSolverKind::kCholesky;
   exact.params.regularization_exponent = 0.5;
   cases.push_back(exact);
+  StreamingCase nonnegative{"nonnegative", test::small_als(Feedback::kExplicit, 40)};
+  nonnegative.params.nonnegative = true;
+  cases.push_back(nonnegative);
   return cases;
 }
 

@@ -103,7 +103,7 @@ TEST_P(ReferenceAls, GradientVanishesAfterAHalfStep) {
 [[nodiscard]] std::vector<AlsCases> with_given(std::vector<AlsCases> cases, bool below_one) {
   cases.push_back(test::given_cases(below_one));
   if (below_one) cases.push_back(test::likes_cases());
-  if (below_one) cases.push_back(test::nonnegative_cases());
+  cases.push_back(test::nonnegative_cases());
   return cases;
 }
 
@@ -146,7 +146,7 @@ class AlsOnDevice : public test::DeviceTest<AlsCases> {
       SCOPED_TRACE(strategy.name);
       const bool halves = strategy.precision == Precision::kFp16;
       if (given && !on_gpu() && halves) continue;  // refused, as what follows
-      if (first.nonnegative && (halves || strategy.solver == AlsSolverKind::kCg)) continue;
+      if (!strategy.suits(first)) continue;
       try {
         test(strategy);
       } catch (const Error& error) {

@@ -51,6 +51,7 @@ void AlsFixedSide::prepare(Side side, const AlsData& data, AlsFactorTables& tabl
 void AlsFixedSide::start_basis(Side side, const AlsData& data, AlsFactorTables& tables,
                                const RunControl& control, cudaStream_t stream) {
   sum_gram(side, data.side(side), tables, control, stream);
+  if (own_basis()) return;
   const auto [missing, lambda] = basis_terms(data, side);
   if (takes_cholesky()) {
     builder(side).start_cholesky(gram_.data(), missing, lambda, stream);
@@ -71,7 +72,7 @@ void AlsFixedSide::store_rows(Side side, const AlsData& data, AlsFactorTables& t
   row_bound_ = static_cast<float>(bound) * host_scale_;
   fill_column(scale_.data(), 1, 1, 0, host_scale_, stream);
   finish_basis(data, side, stream);
-  transform_.set(builder_->basis().transform(), stream);
+  if (!own_basis()) transform_.set(builder_->basis().transform(), stream);
   bias_ = biases(side, rows, tables.bias(side), stream);
   store_table_of(side, fixed, tables, scratch, control, stream);
   // While rows travel.
@@ -164,6 +165,7 @@ void AlsFixedSide::finish_basis(const AlsData& data, Side side, cudaStream_t str
 }
 
 void AlsFixedSide::split_ways_back(const AlsData& data, Side side, cudaStream_t stream) {
+  if (own_basis()) return;
   const auto [missing, lambda] = basis_terms(data, side);
   back_.set(builder_->basis().back(), stream);
   if (setup_.exact) return;
@@ -184,6 +186,9 @@ void AlsFixedSide::store_in_basis(const float* table, Index first, Index count, 
     return multiply_rows_half(table, count, transform_, scale_.data(),
                               reinterpret_cast<__half*>(stored), stream);
   }
+  if (own_basis()) {
+    return store_table(setup_.precision, table, Offset{count} * line, host_scale_, stored, stream);
+  }
   const Index block = setup_.plan.block_rows;
   for (Index done = 0; done < count; done += std::min(block, count - done)) {
     const Offset numbers = std::min(block, count - done) * line;
@@ -193,8 +198,8 @@ void AlsFixedSide::store_in_basis(const float* table, Index first, Index count, 
   }
 }
 
-/// Rows in the basis are bounded: |v|^2 <= 1 / w0 (implicit), <= ratings / ratings of the row
-/// (explicit).
+/// Rows in a basis of its own are bounded: |v|^2 <= 1 / w0 (implicit), <= ratings / ratings of the
+/// row (explicit).
 double AlsFixedSide::row_bound(const AlsTotals& totals, Side fixed) const {
   if (!setup_.is_explicit()) return 1.0 / std::sqrt(missing_weight(setup_.params));
   return std::sqrt(static_cast<double>(totals.shape.interactions) /
@@ -205,7 +210,7 @@ double AlsFixedSide::row_bound(const AlsTotals& totals, Side fixed) const {
 float AlsFixedSide::table_scale(double row_bound) const {
   const double most =
       setup_.is_explicit() ? std::min(64.0, 30000.0 / row_bound) : 4096.0 / row_bound;
-  return static_cast<float>(std::exp2(std::floor(std::log2(most))));
+  return own_basis() ? 1.0F : static_cast<float>(std::exp2(std::floor(std::log2(most))));
 }
 
 void AlsFixedSide::describe(RowProblem& problem) const {
@@ -216,14 +221,28 @@ void AlsFixedSide::describe(RowProblem& problem) const {
   problem.base = builder_->basis().base();
   problem.shrink = builder_->basis().shrink();
   problem.weights.bias = bias_;
+  if (!own_basis()) return;
+  problem.bounded = setup_.params.factors;
+  problem.unknowns = setup_.width;
+  if (setup_.is_explicit()) return;
+  problem.gram = gram_.data();
+  problem.missing = missing_weight(setup_.params);
 }
 
 void AlsFixedSide::enter(const float* table, Index rows, float* inside, cudaStream_t stream) const {
+  if (own_basis()) return copy_rows(table, rows, inside, stream);
   multiply_rows(table, rows, enter_, inside, stream);
 }
 
 void AlsFixedSide::leave(const float* inside, Index rows, float* table, cudaStream_t stream) const {
+  if (own_basis()) return copy_rows(inside, rows, table, stream);
   multiply_rows(inside, rows, back_, table, stream);
+}
+
+void AlsFixedSide::copy_rows(const float* from, Index rows, float* to, cudaStream_t stream) const {
+  LIKEWISE_CUDA_CHECK(
+      cudaMemcpyAsync(to, from, static_cast<std::size_t>(rows) * setup_.padded * sizeof(float),
+                      cudaMemcpyDeviceToDevice, stream));
 }
 
 void AlsFixedSide::fetch_status(Side side, cudaStream_t stream) {

@@ -45,13 +45,15 @@ class AlsFixedSide {
   /// read the stored table may come before.
   void bring_rows(cudaStream_t stream) const;
   /// Whether start() does all of prepare().
-  [[nodiscard]] bool starts_all() const { return builders_[0].is_on_gpu(); }
+  [[nodiscard]] bool starts_all() const { return own_basis() || builders_[0].is_on_gpu(); }
 
   /// As BasisBuilder's, for the last half-step with this fixed side.
   void fetch_status(Side side, cudaStream_t stream);
   void check(Side side) const;
 
  private:
+  /// Nonnegative factors stay as they are: signs are those of no other basis.
+  [[nodiscard]] bool own_basis() const { return setup_.params.nonnegative; }
   void sum_gram(Side side, const AlsSide& fixed, AlsFactorTables& tables, const RunControl& control,
                 cudaStream_t stream);
   /// The Gram matrix and what of the basis needs no host.
@@ -63,6 +65,7 @@ class AlsFixedSide {
   /// From the same sums GPUs of a kind make the same basis. On the host it takes long, and one
   /// does.
   [[nodiscard]] bool makes_basis() const {
+    if (own_basis()) return false;
     return starts_all() || link_ == nullptr || takes_cholesky() || link_->rank() == 0;
   }
   [[nodiscard]] bool takes_cholesky() const;
@@ -85,6 +88,7 @@ class AlsFixedSide {
   [[nodiscard]] const BasisBuilder& builder(Side side) const {
     return builders_[side == Side::kItems];
   }
+  void copy_rows(const float* from, Index rows, float* to, cudaStream_t stream) const;
   [[nodiscard]] double row_bound(const AlsTotals& totals, Side fixed) const;
   [[nodiscard]] float table_scale(double row_bound) const;
 

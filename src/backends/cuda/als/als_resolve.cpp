@@ -9,6 +9,8 @@
 #include "backends/cuda/als/als_training.h"
 #include "backends/cuda/als/tables/als_double_rows.h"
 #include "backends/cuda/als/tables/als_tables.h"
+#include "backends/cuda/als/wide/als_wide.h"
+#include "backends/cuda/host/als_tuning.h"
 #include "likewise/error.h"
 
 namespace likewise::cuda {
@@ -42,6 +44,9 @@ namespace {
   if (takes_double_rows(setup)) {
     needs.workspace += DoubleRows::bytes(std::max(part.users, part.items), setup.padded);
   }
+  if (setup.params.nonnegative) {
+    needs.workspace += nonnegative_floats(setup.padded) * Offset{sizeof(float)};
+  }
   if (setup.tuning.wide) {
     needs.longest_row = std::min<Offset>(part.interactions, std::max(whole.users, whole.items));
     needs.task_bytes *= 2;  // for what sums a row, and what solves it
@@ -61,6 +66,10 @@ AlsSetup resolve_als(const AlsShare& share, const AlsParams& params, const AlsTu
 }
 
 void refuse_als_params(const AlsParams& params) {
+  if (params.nonnegative && als_work(params).precision != Precision::kFp32) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "precision: GPUs train nonnegative factors in fp32; use auto or fp32");
+  }
   const int most = kMostPadded - (als_width(params) - params.factors);
   if (params.factors > most) {
     throw Error(ErrorKind::kInvalidArgument,

@@ -71,7 +71,7 @@ RowPlan plan_rows(const DeviceRows& matrix, std::span<const Offset> offsets, Off
   const Index cols = matrix.cols;
   if (tuning.wide) {
     const AlsWork work = als_work(params);
-    const StoredTable fixed{work.precision, cols, tuning.columns, work.exact};
+    const StoredTable fixed{work.precision, cols, tuning.columns, work.exact, work.nonnegative};
     plan_wide(plan, matrix, offsets, limits, fixed, feed, stream);
   } else {
     plan_narrow(plan, offsets, tuning.columns, limits, staging, stream);

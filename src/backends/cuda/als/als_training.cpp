@@ -32,7 +32,9 @@ constexpr int kAutoSteps = 100;
 
 }  // namespace
 
-bool takes_double_rows(const AlsSetup& setup) { return setup.exact && setup.is_explicit(); }
+bool takes_double_rows(const AlsSetup& setup) {
+  return setup.exact && setup.is_explicit() && !setup.params.nonnegative;
+}
 
 AlsTraining::AlsTraining(int device, const AlsRows& rows, const AlsSetup& setup, Factors start,
                          int completed_iterations, std::unique_ptr<AlsLink> link)
@@ -110,7 +112,8 @@ RowProblem AlsTraining::make_problem(Side side) {
                       params.plain_steps()}
           : RowLimits{kAutoSteps, auto_accuracy(params.feedback, half_steps_, fewest), 0.0F};
   problem.exact = setup_.exact;
-  problem.warm = !setup_.exact && (half_steps_ >= 2 || problem.limits.plain);
+  problem.warm =
+      problem.bounded > 0 || (!setup_.exact && (half_steps_ >= 2 || problem.limits.plain));
   if (double_rows_) problem.hard = double_rows_->queue();
   problem.objectives = row_numbers_.data();
   problem.failed_row = &outcome_.data()->failed_row;

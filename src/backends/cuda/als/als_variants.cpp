@@ -66,6 +66,12 @@ constexpr int kLeastHeld = 64;
 }  // namespace
 
 std::vector<AlsTuning> als_variants(const AlsWork& work, int shared_memory, bool held_rows) {
+  AlsTuning wide{.columns = (work.width + 15) / 16 * 16, .wide = true};
+  if (work.nonnegative) {
+    const std::vector<int> held = column_variants(work, shared_memory);
+    if (!held.empty()) wide.columns = held.front();
+    return {wide};
+  }
   std::vector<AlsTuning> all;
   for (const int columns : column_variants(work, shared_memory)) {
     for (AlsTuning one : short_row_variants(work, columns, shared_memory, held_rows)) {
@@ -75,9 +81,7 @@ std::vector<AlsTuning> als_variants(const AlsWork& work, int shared_memory, bool
       }
     }
   }
-  if (all.empty() || work.width > kLeastWide) {
-    all.push_back({.columns = (work.width + 15) / 16 * 16, .wide = true});
-  }
+  if (all.empty() || work.width > kLeastWide) all.push_back(wide);
   return all;
 }
 

@@ -14,8 +14,8 @@ AlsParams resolve_precision(AlsParams params, Offset interactions) {
 }
 
 AlsWork als_work(const AlsParams& params) {
-  AlsWork work{params.feedback, params.precision, params.solver == AlsSolverKind::kCholesky,
-               als_width(params)};
+  const bool exact = params.solver == AlsSolverKind::kCholesky || params.nonnegative;
+  AlsWork work{params.feedback, params.precision, exact, als_width(params), params.nonnegative};
   if (work.precision == Precision::kAuto) {
     work.precision = work.exact ? Precision::kFp32 : Precision::kFp16;
   }

@@ -14,6 +14,7 @@ struct AlsWork {
   Precision precision = Precision::kFp16;  ///< never kAuto
   bool exact = false;                      ///< Cholesky, not conjugate gradients
   int width = 0;                           ///< unknowns of a row
+  bool nonnegative = false;                ///< exact, in float32
 };
 
 /// The parameters with a precision for Precision::kAuto on so many interactions: float32 for few of

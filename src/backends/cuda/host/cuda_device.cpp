@@ -58,12 +58,6 @@ constexpr const char* kNotOnGpus = "this version does it on the CPU only";
                      problem);
 }
 
-void require_any_sign(bool nonnegative) {
-  if (!nonnegative) return;
-  throw Error(ErrorKind::kInvalidArgument,
-              "nonnegative: a GPU learns factors of either sign; train on the cpu");
-}
-
 /// On one GPU, or on several of a kind.
 class CudaAlsJob final : public AlsJob {
  public:
@@ -75,7 +69,6 @@ class CudaAlsJob final : public AlsJob {
         gpu_(gpu),
         tuner_(*plugin.als, devices, gpu, driver, memory) {}
   [[nodiscard]] MemoryPlan plan(const AlsShape& shape, const AlsParams& params) const override {
-    require_any_sign(params.nonnegative);
     MemoryPlan plan = tuner_.plan(shape, params);
     check_memory_plan(fmt::format("training on {}, {}", name_, plan.placement),
                       static_cast<double>(plan.machine));
@@ -84,7 +77,6 @@ class CudaAlsJob final : public AlsJob {
   [[nodiscard]] std::unique_ptr<AlsSolver> make_solver(const CsrView& by_user,
                                                        const AlsParams& params, Factors start,
                                                        int completed_iterations) const override {
-    require_any_sign(params.nonnegative);
     // The sign of an entry's weight is that of its value: likes and dislikes.
     check_weights(by_user, params, name_);
     return tuner_.make_solver(by_user, params, std::move(start), completed_iterations);
@@ -98,7 +90,6 @@ class CudaAlsJob final : public AlsJob {
   }
   [[nodiscard]] std::unique_ptr<AlsRank> make_rank(Communicator& ranks, const AlsRankJob& job,
                                                    AlsRankPart part) const override {
-    require_any_sign(job.params.nonnegative);
     check_weights(part.users, job.params, name_);
     return tuner_.make_rank(ranks, job, std::move(part));
   }
@@ -134,7 +125,6 @@ class CudaSgdJob final : public SgdJob {
   CudaSgdJob(const CudaSgd& sgd, const std::vector<int>& devices, Offset memory)
       : sgd_(sgd), name_(name_of(devices)), use_{devices, {}, memory} {}
   [[nodiscard]] MemoryPlan plan(const SgdShape& shape, const SgdParams& params) const override {
-    require_any_sign(params.nonnegative);
     MemoryPlan plan = sgd_.plan(use_, shape, params);
     check_memory_plan(fmt::format("training on {}, {}", name_, plan.placement),
                       static_cast<double>(plan.machine));
@@ -143,7 +133,6 @@ class CudaSgdJob final : public SgdJob {
   [[nodiscard]] std::unique_ptr<SgdSolver> make_solver(const CsrView& by_user,
                                                        const SgdParams& params, Factors start,
                                                        const SgdWhole& whole) const override {
-    require_any_sign(params.nonnegative);
     return sgd_.make_solver(use_, by_user, params, std::move(start), whole);
   }
 

@@ -30,7 +30,10 @@ constexpr int kFormat = 2;
 constexpr std::size_t kMostBytes = 1 << 20;
 constexpr int kMostNumber = 1 << 20;
 
-constexpr std::string_view kSolvers[] = {"auto", "cholesky"};
+constexpr std::string_view kSolvers[] = {"auto", "cholesky", "nonnegative"};
+[[nodiscard]] std::size_t solver_of(const AlsWork& work) {
+  return work.nonnegative ? 2 : work.exact ? 1 : 0;
+}
 
 [[noreturn]] void fail(const std::string& why) { throw Error(ErrorKind::kBadData, why); }
 
@@ -65,9 +68,10 @@ constexpr std::string_view kSolvers[] = {"auto", "cholesky"};
 
 [[nodiscard]] Winner winner_from(const Json& object) {
   Winner one;
+  const int solver = choice(object, "solver", kSolvers);
   one.work = {static_cast<Feedback>(choice(object, "feedback", kFeedbackNames)),
-              static_cast<Precision>(choice(object, "precision", kPrecisionNames)),
-              choice(object, "solver", kSolvers) == 1, integer(object, "width", 1)};
+              static_cast<Precision>(choice(object, "precision", kPrecisionNames)), solver > 0,
+              integer(object, "width", 1), solver == 2};
   one.tuning = {integer(object, "columns", 1),   integer(object, "short_rows", 0),
                 integer(object, "one_warp", 0),  integer(object, "piece", 1),
                 integer(object, "wide", 0) != 0, integer(object, "held_rows", 0)};
@@ -80,7 +84,7 @@ constexpr std::string_view kSolvers[] = {"auto", "cholesky"};
 [[nodiscard]] Json to_json(const Winner& one) {
   return {{"feedback", kFeedbackNames[static_cast<std::size_t>(one.work.feedback)]},
           {"precision", kPrecisionNames[static_cast<std::size_t>(one.work.precision)]},
-          {"solver", kSolvers[one.work.exact ? 1 : 0]},
+          {"solver", kSolvers[solver_of(one.work)]},
           {"width", one.work.width},
           {"columns", one.tuning.columns},
           {"short_rows", one.tuning.short_rows},
@@ -189,7 +193,7 @@ void write_tunings(HeldFile& file, const TuningOwner& owner, const Tunings& tuni
 bool same_work(const AlsWork& a, const AlsWork& b) {
   const auto columns = [](const AlsWork& work) { return (work.width + 15) / 16; };
   return a.feedback == b.feedback && a.precision == b.precision && a.exact == b.exact &&
-         columns(a) == columns(b);
+         a.nonnegative == b.nonnegative && columns(a) == columns(b);
 }
 
 }  // namespace likewise

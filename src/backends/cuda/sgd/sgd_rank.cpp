@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -196,6 +197,10 @@ float CudaSgdRank::lambda() const {
   return static_cast<float>(params().regularization / double{plan_.units.bias});
 }
 
+float CudaSgdRank::least_factor() const {
+  return params().nonnegative ? 0.0F : -std::numeric_limits<float>::infinity();
+}
+
 /// Whether items meet users of other GPUs, too.
 bool CudaSgdRank::passes_items() const { return gpus_ != nullptr && is_blocked(params()); }
 
@@ -246,6 +251,7 @@ SgdSteps CudaSgdRank::steps(MovedSide& moved, MovedSide& other, int epoch,
   steps.adaptive = is_adaptive(params());
   steps.bounded = plan_.bounded;
   steps.logistic = params().loss == SgdLoss::kLogistic;
+  steps.nonnegative = params().nonnegative;
   steps.moves_other = params().order != SgdOrder::kAlternating;
   steps.races = params().order == SgdOrder::kRacing;
   steps.random = static_cast<std::uint32_t>(
@@ -289,7 +295,7 @@ void CudaSgdRank::measure(MovedSide& measured, const SgdSpan& rows) {
   const Offset bytes = rows.first * measured.table.row_bytes();
   const Index at = rows.first - measured.held.first;
   measure_rows(half_, {static_cast<std::byte*>(all.rows) + bytes, all.numbers + rows.first},
-               count(rows), columns_, measured.weights.data() + at, lambda(),
+               count(rows), columns_, least_factor(), measured.weights.data() + at, lambda(),
                params().biases ? static_cast<float>(bias_lambda(params())) : 0.0F,
                measured.terms.data() + at, stream_);
 }

@@ -88,6 +88,7 @@ class CudaSgdRank {
 
   [[nodiscard]] const SgdParams& params() const { return plan_.params; }
   [[nodiscard]] float lambda() const;
+  [[nodiscard]] float least_factor() const;
   [[nodiscard]] bool passes_items() const;
 
   void load_side(MovedSide& moved, const Factors& start);

@@ -30,15 +30,16 @@ __device__ __forceinline__ void set(__half& to, float x) { to = __float2half_rn(
 __device__ __forceinline__ void set(float& to, float x) { to = x; }
 
 template <class T>
-__global__ void measure(const SgdTable table, Index rows, int columns, const float* weights,
-                        float lambda, float bias_lambda, double* terms) {
+__global__ void measure(const SgdTable table, Index rows, int columns, float least,
+                        const float* weights, float lambda, float bias_lambda, double* terms) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   for (Index row = first_warp(); row < rows; row += all_warps()) {
-    const T* const line = static_cast<const T*>(table.rows) + Offset{row} * columns;
+    T* const line = static_cast<T*>(table.rows) + Offset{row} * columns;
     float norm = 0.0F;
     bool at_the_end = false;
     for (int c = lane; c < columns; c += 32) {
-      const float x = to_float(line[c]);
+      float x = to_float(line[c]);
+      if (x < least) set(line[c], x = least);
       norm += x * x;
       at_the_end = at_the_end || (sizeof(T) == 2 && !(fabsf(x) < kLargestHalf));
     }
@@ -96,10 +97,11 @@ __global__ void join(const SgdTable table, const SgdLongRow* rows, Index count, 
 
 }  // namespace
 
-void measure_rows(bool halves, const SgdTable& table, Index rows, int columns, const float* weights,
-                  float lambda, float bias_lambda, double* terms, cudaStream_t stream) {
+void measure_rows(bool halves, const SgdTable& table, Index rows, int columns, float least,
+                  const float* weights, float lambda, float bias_lambda, double* terms,
+                  cudaStream_t stream) {
   const auto kernel = halves ? measure<__half> : measure<float>;
-  kernel<<<blocks_for(rows), kBlock, 0, stream>>>(table, rows, columns, weights, lambda,
+  kernel<<<blocks_for(rows), kBlock, 0, stream>>>(table, rows, columns, least, weights, lambda,
                                                   bias_lambda, terms);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }

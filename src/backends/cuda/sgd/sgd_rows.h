@@ -24,9 +24,10 @@ struct SgdTable {
 };
 
 /// norm of each row and `terms` = weight (lambda norm + bias_lambda bias^2); infinite where a row
-/// reached the end of what float16 can say.
-void measure_rows(bool halves, const SgdTable& table, Index rows, int columns, const float* weights,
-                  float lambda, float bias_lambda, double* terms, cudaStream_t stream);
+/// reached the end of what float16 can say. Factors below `least` become it.
+void measure_rows(bool halves, const SgdTable& table, Index rows, int columns, float least,
+                  const float* weights, float lambda, float bias_lambda, double* terms,
+                  cudaStream_t stream);
 
 /// The pieces of a long row: lines [first, end) after its own.
 struct SgdLongRow {

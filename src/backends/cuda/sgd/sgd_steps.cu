@@ -63,6 +63,12 @@ struct Move {
   }
 };
 
+template <int kNumbers>
+__device__ __forceinline__ void end_at_zero(float (&x)[kNumbers]) {
+#pragma unroll
+  for (int n = 0; n < kNumbers; ++n) x[n] = fmaxf(x[n], 0.0F);
+}
+
 /// Bias, squares and norm after a step of size `step` whose gradient is error y - decay x; `dot` is
 /// x . y and `other_norm` |y|^2.
 template <bool kAdaptive>
@@ -156,6 +162,7 @@ __global__ void __launch_bounds__(kGroupBlock) take_steps(const SgdSteps steps) 
         }
         float y[kNumbers];
         Rows::open(stored, y);
+        if (steps.nonnegative) end_at_zero(y);  // what races add may be below 0
         const float dot = group.dot(x, y);
         const Slope slope =
             slope_of(steps.logistic, entry.value, steps.mean + u.bias + i.bias + dot);
@@ -182,6 +189,12 @@ __global__ void __launch_bounds__(kGroupBlock) take_steps(const SgdSteps steps) 
           for (int n = 0; n < kNumbers; ++n) old_y[n] = y[n];
           item_move.apply(y, x);
           user_move.apply(x, old_y);
+          if (steps.nonnegative) {
+            end_at_zero(x);
+            end_at_zero(y);
+            u.norm = group.dot(x, x);
+            i.norm = group.dot(y, y);
+          }
           const auto before = stored;
           stored = Rows::round_at_random(y, random_of(steps.random, at, group.lane()));
           if (steps.races) {
@@ -197,6 +210,10 @@ __global__ void __launch_bounds__(kGroupBlock) take_steps(const SgdSteps steps) 
           }
         } else {
           user_move.apply(x, y);
+          if (steps.nonnegative) {
+            end_at_zero(x);
+            u.norm = group.dot(x, x);
+          }
         }
         entry = next;
         stored = next_stored;

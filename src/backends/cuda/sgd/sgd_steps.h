@@ -35,6 +35,7 @@ struct SgdSteps {
   bool adaptive = false;
   bool bounded = false;  ///< steps that reach too far are shortened (step_reach)
   bool logistic = false;
+  bool nonnegative = false;  ///< steps of factors end at 0
   bool moves_other = true;   ///< else only `own` changes
   bool races = false;        ///< other tasks change the same `other` at the same time
   std::uint32_t random = 0;  ///< to round by; another one in each epoch

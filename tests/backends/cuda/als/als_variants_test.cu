@@ -3,6 +3,7 @@
 #include <set>
 #include <tuple>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "backends/cuda/als/als_variants.h"
@@ -102,6 +103,13 @@ TEST(AlsVariants, WhatNoBlockHoldsIsWide) {
     EXPECT_EQ(only(precision, true, 200, kSmall), 208);
     EXPECT_EQ(only(precision, false, 250, kSmall), 256);
   }
+  AlsWork nonnegative = work_of(Precision::kFp32, true, 33);
+  nonnegative.nonnegative = true;  // a block sums their matrices, others solve them
+  EXPECT_THAT(als_variants(nonnegative, kLarge, true),
+              testing::ElementsAre(AlsTuning{.columns = 64, .wide = true}));
+  nonnegative.width = 300;
+  EXPECT_THAT(als_variants(nonnegative, kLarge, true),
+              testing::ElementsAre(AlsTuning{.columns = 304, .wide = true}));
 }
 
 TEST(AlsVariants, BuiltInOnAnH200) {

@@ -19,6 +19,7 @@ struct RowKernel {
   using Summing = RowSums<Format, kStrips>;
   using Total = typename Format::Total;
   using Solve = std::conditional_t<kExact, RowCholesky<Format, kStrips>, RowSolve<Format, kStrips>>;
+  static constexpr bool kStoresTiles = kExact && std::is_same_v<Format, FloatFormat>;
   /// Blocks that a multiprocessor should hold; sets how many registers a thread may have.
   static constexpr int kBlocks = Shape::kSide == 1   ? (kStrips > 4 ? 8 : 12)
                                  : Shape::kSide == 2 ? (kStrips > 8 ? 2 : 3)
@@ -60,6 +61,11 @@ struct RowKernel {
       constant = ring.sum_constant();
     }
     if (task.slot >= 0 && task.slots == 0) {
+      if constexpr (kStoresTiles) {
+        if (problem.bounded > 0) {
+          return Summing::store_tiles(problem, task.slot, p, sums, constant);
+        }
+      }
       Summing::store_piece(problem, task.slot, p, sums, constant);
       return;
     }

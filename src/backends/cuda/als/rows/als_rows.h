@@ -77,6 +77,12 @@ struct RowProblem {
   RowLimits limits;
   bool warm = false;   ///< `solutions` holds where to start from
   bool exact = false;  ///< Cholesky, without `limits` and `warm`
+  // Nonnegative factors, exact and warm: of a row's `unknowns` the first `bounded`, in the basis of
+  // the factors themselves.
+  int bounded = 0;  ///< else 0
+  int unknowns = 0;
+  const double* gram = nullptr;  ///< implicit: weighs `missing`
+  double missing = 0.0;
   // Out.
   float* solutions = nullptr;    ///< rows x padded
   double* objectives = nullptr;  ///< one per row
@@ -93,7 +99,7 @@ struct RowProblem {
 /// Columns that tables of `width` unknowns get: a multiple of 16 for which there is a kernel.
 [[nodiscard]] int rows_padded(Precision precision, bool exact, int width);
 
-/// Bytes of shared memory that a block takes.
+/// Bytes of shared memory that a block takes; 0 where there is no kernel.
 [[nodiscard]] int row_bytes(Precision precision, bool exact, int padded);
 
 /// Largest `padded` for which a row's matrix fits the registers of a block.
@@ -123,6 +129,8 @@ int solve_held_rows(const RowProblem& problem, const RowTask* tasks, std::span<c
                     int short_rows, cudaStream_t stream);
 
 /// Solves, or for pieces sums, all tasks. The table's numbers are stored as `precision` says.
+/// Pieces of nonnegative factors are left in their slots as sum_matrices() leaves them
+/// (als_wide.h).
 void solve_rows(Precision precision, const RowProblem& problem, const RowTask* tasks, int count,
                 cudaStream_t stream);
 

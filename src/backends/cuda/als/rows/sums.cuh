@@ -5,6 +5,7 @@
 #include "backends/cuda/als/rows/als_rows.h"
 #include "backends/cuda/als/rows/scatter.cuh"
 #include "backends/cuda/als/rows/shape.cuh"
+#include "backends/cuda/als/wide/tiles.h"
 #include "backends/cuda/device/mma.cuh"
 
 namespace likewise::cuda {
@@ -114,6 +115,34 @@ struct RowSums {
     float* to = problem.piece_sums + slot * kPieceFloats + p.role * 32 + p.lane;
     for_each_sum(sums, [&](float& x, int at) { to[Offset{at} * kThreads] = x; });
     if (threadIdx.x == 0) problem.piece_constants[slot] = constant;
+  }
+
+  /// The same where and as wide/matrices.cuh leaves sums.
+  static __device__ __forceinline__ void store_tiles(const RowProblem& problem, int slot,
+                                                     const Place& p, const Sums& sums,
+                                                     double constant) {
+    float* to = problem.piece_sums + slot * slot_floats(Shape::kPadded);
+    Shape::for_part(p, [&](auto part) { store_part<part.value>(p, sums, to); });
+    put_right(p, sums, to + tile_number(tile_columns(Shape::kPadded), 0) * kTileFloats);
+    if (threadIdx.x == 0) problem.piece_constants[slot] = constant;
+  }
+  template <Part kPart>
+  static __device__ __forceinline__ void store_part(const Place& p, const Sums& sums, float* to) {
+    using Tile = PartShape<kStrips, Format::kTileStrips, kPart>;
+    constexpr int kStripsOfTile = kTileColumns / 16;
+#pragma unroll
+    for (int j = 0; j < Tile::kRowStrips; ++j) {
+#pragma unroll
+      for (int n = 0; n < Tile::columns(j); ++n) {
+        const int row = p.first_row / 16 + j;
+        const int column = p.first_column / 8 + n;
+        const int tile = tile_number(row / kStripsOfTile, column / (2 * kStripsOfTile));
+        const int product = row % kStripsOfTile * 2 * kStripsOfTile + column % (2 * kStripsOfTile);
+        const float(&sum)[4] = sums[Tile::index(j, n)];
+        reinterpret_cast<float4*>(to + tile * kTileFloats)[32 * product + p.lane] =
+            make_float4(sum[0], sum[1], sum[2], sum[3]);
+      }
+    }
   }
 
   /// The row's pieces, added in their order. Returns their constants' sum.

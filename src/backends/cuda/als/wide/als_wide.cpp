@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "backends/cuda/device/attributes.h"
+
 namespace likewise::cuda {
 namespace {
 
@@ -78,7 +80,7 @@ void plan_matrices(WidePlan& plan, const std::vector<RowTask>& rows, const Store
   int slot = most;
   for (const RowTask& row : rows) {
     const int count = pieces_of(row.count);
-    const int slots = fixed.exact ? std::max(count, 2) : count;
+    const int slots = fixed.exact && !fixed.nonnegative ? std::max(count, 2) : count;
     if (slot + slots > most) {
       slot = 0;
       plan.batches.push_back(
@@ -103,6 +105,12 @@ void plan_matrices(WidePlan& plan, const std::vector<RowTask>& rows, const Store
   plan.jobs = to_device(jobs, stream);
   plan.pieces = to_device(pieces, stream);
   plan.rows = to_device(solves, stream);
+}
+
+/// Whether a row's matrix does, while it is summed.
+[[nodiscard]] bool fits_a_block(Precision precision, int padded) {
+  const int bytes = row_bytes(precision, true, padded);
+  return bytes > 0 && bytes <= largest_shared_memory();
 }
 
 }  // namespace
@@ -138,6 +146,7 @@ WidePlan plan_wide_rows(std::vector<RowTask> rows, const RowEntry* entries,
   plan.lockstep = plan_lockstep(lockstep, entries, fixed.rows, fixed.row_bytes(),
                                 static_cast<int>(std::min(batch, Offset{1} << 30)), stream);
   plan.floats = std::max(plan.slots * slot_floats(fixed.padded), plan.lockstep.batch * row_floats);
+  if (fixed.nonnegative) plan.floats += nonnegative_floats(fixed.padded);
   plan.doubles = std::max(Offset{plan.slots}, plan.lockstep.batch * lockstep_doubles(chunks));
   return plan;
 }
@@ -145,10 +154,21 @@ WidePlan plan_wide_rows(std::vector<RowTask> rows, const RowEntry* entries,
 void solve_wide_rows(Precision precision, const RowProblem& problem, WidePlan& plan,
                      cudaStream_t stream) {
   for (const WideBatch& batch : plan.batches) {
-    sum_matrices(precision, problem, plan.pieces.data() + batch.first_piece, batch.pieces,
-                 plan.jobs.data(), plan.job_count, stream);
-    solve_by_matrices(problem, plan.rows.data() + batch.first_row, batch.rows, batch.has_pieces,
-                      stream);
+    const RowTask* pieces = plan.pieces.data() + batch.first_piece;
+    if (problem.bounded > 0 && fits_a_block(precision, problem.padded)) {
+      solve_rows(precision, problem, pieces, batch.pieces, stream);
+    } else {
+      sum_matrices(precision, problem, pieces, batch.pieces, plan.jobs.data(), plan.job_count,
+                   stream);
+    }
+    const RowTask* rows = plan.rows.data() + batch.first_row;
+    if (batch.has_pieces) add_pieces(problem, rows, batch.rows, stream);
+    if (problem.bounded > 0) {
+      float* space = problem.piece_sums + plan.slots * slot_floats(problem.padded);
+      solve_nonnegative(problem, rows, batch.rows, space, stream);
+    } else {
+      solve_by_matrices(problem, rows, batch.rows, stream);
+    }
   }
   solve_lockstep(precision, problem, plan.lockstep, stream);
   solve_matrix_free(precision, problem, plan.matrix_free.data(), plan.matrix_free_count, stream);

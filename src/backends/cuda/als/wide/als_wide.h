@@ -3,7 +3,7 @@
 /// (als_rows.h). plan_wide_rows() assigns each row to one of three strategies: matrix-free
 /// conjugate gradients, which read the row's factor rows in every step; the same for many rows in
 /// lockstep (wide/lockstep.h); or a matrix, summed on tensor cores into memory. Exact rows all have
-/// their matrices summed, and factored there.
+/// their matrices summed, and factored there; so have those of nonnegative factors.
 #pragma once
 
 #include <type_traits>
@@ -38,6 +38,7 @@ struct StoredTable {
   Index rows = 0;
   int padded = 0;
   bool exact = false;
+  bool nonnegative = false;
 
   [[nodiscard]] bool sixteen_bits() const {
     return precision == Precision::kFp16 || precision == Precision::kBf16;
@@ -87,8 +88,18 @@ void solve_matrix_free(Precision precision, const RowProblem& problem, const Row
 void sum_matrices(Precision precision, const RowProblem& problem, const RowTask* tasks, int count,
                   const TileJob* jobs, int job_count, cudaStream_t stream);
 
+/// Sums the pieces of the rows in the first slot of each.
+void add_pieces(const RowProblem& problem, const RowTask* tasks, int count, cudaStream_t stream);
+
 /// Solves rows from what sum_matrices() left in their slots, as the problem says.
-void solve_by_matrices(const RowProblem& problem, const RowTask* tasks, int count, bool in_pieces,
+void solve_by_matrices(const RowProblem& problem, const RowTask* tasks, int count,
+                       cudaStream_t stream);
+
+/// Floats that solve_nonnegative() works in.
+[[nodiscard]] Offset nonnegative_floats(int padded);
+
+/// The same for nonnegative factors.
+void solve_nonnegative(const RowProblem& problem, const RowTask* tasks, int count, float* space,
                        cudaStream_t stream);
 
 }  // namespace likewise::cuda

@@ -44,14 +44,15 @@ void sum_matrices(Precision precision, const RowProblem& problem, const RowTask*
   run(problem, tasks, count, jobs, job_count, stream);
 }
 
-void solve_by_matrices(const RowProblem& problem, const RowTask* tasks, int count, bool in_pieces,
+void add_pieces(const RowProblem& problem, const RowTask* tasks, int count, cudaStream_t stream) {
+  const auto blocks = static_cast<unsigned>(slot_floats(problem.padded) / (4 * kPieceThreads));
+  add_pieces_kernel<<<dim3(static_cast<unsigned>(count), blocks / 4), kPieceThreads, 0, stream>>>(
+      problem, tasks);
+  LIKEWISE_CUDA_CHECK_LAUNCH();
+}
+
+void solve_by_matrices(const RowProblem& problem, const RowTask* tasks, int count,
                        cudaStream_t stream) {
-  if (in_pieces) {
-    const auto blocks = static_cast<unsigned>(slot_floats(problem.padded) / (4 * kPieceThreads));
-    add_pieces_kernel<<<dim3(static_cast<unsigned>(count), blocks / 4), kPieceThreads, 0, stream>>>(
-        problem, tasks);
-    LIKEWISE_CUDA_CHECK_LAUNCH();
-  }
   RowProblem rest = problem;
   if (problem.exact) {
     wide_cholesky_kernel<<<count, WideCholesky::kThreads, 0, stream>>>(problem, tasks);
