@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nonnegative factors of ratings by likewise, cmfrec and Spark's MLlib, as a Markdown table.
 
-    PYTHONPATH=build/release/python PYTHON bench/compare_nonnegative.py [--factors 32] [--rounds 3] [--programs likewise,longer,cmfrec,mllib]
+    PYTHONPATH=build/release/python PYTHON bench/compare_nonnegative.py [--factors 32] [--rounds 3] [--programs likewise,cmfrec,mllib]
 
 Data are MovieLens 1M (LIKEWISE_DATA, or ../shared/data), of which a random fifth is hidden. All minimise the sum of the squared errors plus
-lambda n |x|^2 for each user and item, n its ratings, without biases, by 10 iterations of ALS on two threads; `longer` is likewise by 14. The programs take turns.
+lambda n |x|^2 for each user and item, n its ratings, without biases, by 10 iterations of ALS on two threads. The programs take turns.
 Seconds are those of fit(), the least and the most in parentheses; MLlib's first fit() of a session is left out. The objective is
 computed from the factors over the training ratings; RMSE is of the hidden ratings whose user and item were trained. Needs NumPy; a program that
 is not installed has no row.
@@ -32,7 +32,7 @@ def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--factors", type=int, default=32)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--programs", default="likewise,longer,cmfrec,mllib")
+    parser.add_argument("--programs", default="likewise,cmfrec,mllib")
     return parser.parse_args()
 
 
@@ -49,27 +49,20 @@ class Likewise:
     """Whole-number ids are rows of the factors in their order."""
 
     package = "likewise"
-    iterations = ITERATIONS
 
     def __init__(self, train, factors):
         import likewise
 
-        self.make = lambda: likewise.Als(feedback="explicit", factors=factors, iterations=self.iterations, regularization=LAMBDA,
+        self.make = lambda: likewise.Als(feedback="explicit", factors=factors, iterations=ITERATIONS, regularization=LAMBDA,
                                          regularization_exponent=1.0, biases=False, nonnegative=True, device="cpu", threads=2)
         self.ratings = likewise.Interactions((train[:, 0], train[:, 1], train[:, 2].astype(np.float32)))
-        self.name = f"likewise {likewise.__version__}, {self.iterations} iterations"
+        self.name = f"likewise {likewise.__version__}"
 
     def fit(self):
         self.model = self.make().fit(self.ratings).model_
 
     def factors(self):
         return (np.asarray(self.model.users), self.model.user_factors), (np.asarray(self.model.items), self.model.item_factors)
-
-
-class Longer(Likewise):
-    """An iteration more costs little: for an objective below that of others."""
-
-    iterations = 14
 
 
 class Cmfrec:
@@ -140,7 +133,7 @@ def measure(program, train, test):
 def main():
     args = read_arguments()
     train, test = read_ratings()
-    wanted = [kind for kind in (Likewise, Longer, Cmfrec, Mllib) if kind.__name__.lower() in args.programs.split(",")]
+    wanted = [kind for kind in (Likewise, Cmfrec, Mllib) if kind.__name__.lower() in args.programs.split(",")]
     missing = [kind.package for kind in wanted if importlib.util.find_spec(kind.package) is None]
     if missing:
         print(f"not installed: {', '.join(missing)}", file=sys.stderr)

@@ -112,10 +112,13 @@ TEST(Prepare, FirstRowsWithoutBiasesAreAsLongAsTheRatingsWant) {
   double sum = 0.0;
   const CsrView films_by_user = films().by_user.view();
   for (Offset e = 0; e < films_by_user.nnz(); ++e) sum += std::abs(films_by_user.values[e]);
+  const double mean = sum / static_cast<double>(films_by_user.nnz());
   const TrainingPlan plan = prepare(request_of(ratings), films());
-  EXPECT_NEAR(als_of(plan).init_stddev, std::sqrt(sum / static_cast<double>(films_by_user.nnz())),
-              0.01);
+  EXPECT_NEAR(als_of(plan).init_stddev, std::sqrt(mean), 0.01);
   EXPECT_THAT(origins_of(plan), Contains(Pair("init_stddev", Origin::kData)));
+  ratings.nonnegative = true;
+  EXPECT_NEAR(als_of(prepare(request_of(ratings), films())).init_stddev, std::sqrt(1.5708 * mean),
+              0.01);
   ratings.init_stddev = 0.2;
   EXPECT_EQ(als_of(prepare(request_of(ratings), films())).init_stddev, 0.2);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <numbers>
 #include <string>
 #include <utility>
 #include <vector>
@@ -92,17 +93,20 @@ template <class Term>
 }
 
 /// Without biases sqrt(mean of |r|): rows as long as their products are to be. From much shorter or
-/// longer ones the two sides take many iterations to share the length.
-[[nodiscard]] double suited_init_stddev(const CsrView& by_user, double usual) {
+/// longer ones the two sides take many iterations to share the length. First nonnegative factors
+/// are sizes of normal numbers, and a product of two such rows is init_stddev^2 2 / pi in the mean:
+/// that is to be the mean of |r|.
+[[nodiscard]] double suited_init_stddev(const CsrView& by_user, const AlsParams& params) {
   const double size = mean_of_values(by_user, [](double r) { return std::abs(r); });
-  return size > 0.0 ? rounded(std::sqrt(size)) : usual;
+  if (!(size > 0.0)) return params.init_stddev;
+  return rounded(std::sqrt(params.nonnegative ? std::numbers::pi / 2.0 * size : size));
 }
 
 /// nu = 1/2 and lambda = s (1 + 6 / c_u + 3 / c_i), of another nu as much in sum.
 [[nodiscard]] AlsParams suited_to_ratings(const CsrView& by_user, AlsParams params,
                                           const AlsGiven& given) {
   if (!params.biases && !given.init_stddev) {
-    params.init_stddev = suited_init_stddev(by_user, params.init_stddev);
+    params.init_stddev = suited_init_stddev(by_user, params);
   }
   if (given.regularization) return params;
   if (!given.regularization_exponent) params.regularization_exponent = kExponentOfRatings;
