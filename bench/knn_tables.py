@@ -96,7 +96,7 @@ class Bench:
             return shape
         if shape == TINY:
             path = pathlib.Path(self.args.work, "tiny.txt")
-            path.write_text(TINY.replace(",", "\n") + "\n", encoding="ascii")
+            path.write_text(TINY, encoding="ascii")
             return path
         path = os.path.join(self.args.work, shape.replace(":", "-") + ".csv")
         if not os.path.exists(path):

@@ -5,12 +5,12 @@ from .lab import Item, knn_tables
 NAME = "The student report"
 # input/ratings_tiny.dat of the repository, without its first line, the numbers of users, items and ratings.
 TINY = ("1 1 5,1 2 4,1 3 2,1 4 1,2 2 1,2 3 4,2 4 3,2 5 4,3 1 5,3 2 1,3 4 2,3 5 4,4 1 5,4 2 4,4 3 2,4 4 2,4 5 4,5 1 5,5 2 1,"
-        "5 4 2,5 5 3")
+        "5 4 2,5 5 3").replace(",", "\n") + "\n"
 
 
 def tiny(lab):
     ratings, model = lab.file("ratings_tiny.txt"), lab.file("tiny.safetensors")
-    ratings.write_text(TINY.replace(",", "\n") + "\n", encoding="ascii")
+    ratings.write_text(TINY, encoding="ascii")
     for side in ("item", "user"):
         lab.run("likewise", "train", ratings, "-o", model, "--feedback", "explicit", "--algorithm", f"{side}-knn",
                 "--similarity", "adjusted-cosine", "--centring", side, "--prediction", "mean", "--predict-from", "all",

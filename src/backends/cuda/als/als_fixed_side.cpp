@@ -198,8 +198,8 @@ void AlsFixedSide::store_in_basis(const float* table, Index first, Index count, 
   }
 }
 
-/// Rows in a basis of its own are bounded: |v|^2 <= 1 / w0 (implicit), <= ratings / ratings of the
-/// row (explicit).
+/// Rows in the basis are bounded: |v|^2 <= 1 / w0 (implicit), <= ratings / ratings of the row
+/// (explicit). Those of own_basis() are not; kernels for float32 do not ask.
 double AlsFixedSide::row_bound(const AlsTotals& totals, Side fixed) const {
   if (!setup_.is_explicit()) return 1.0 / std::sqrt(missing_weight(setup_.params));
   return std::sqrt(static_cast<double>(totals.shape.interactions) /

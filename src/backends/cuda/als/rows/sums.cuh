@@ -129,18 +129,13 @@ struct RowSums {
   template <Part kPart>
   static __device__ __forceinline__ void store_part(const Place& p, const Sums& sums, float* to) {
     using Tile = PartShape<kStrips, Format::kTileStrips, kPart>;
-    constexpr int kStripsOfTile = kTileColumns / 16;
 #pragma unroll
     for (int j = 0; j < Tile::kRowStrips; ++j) {
 #pragma unroll
       for (int n = 0; n < Tile::columns(j); ++n) {
-        const int row = p.first_row / 16 + j;
-        const int column = p.first_column / 8 + n;
-        const int tile = tile_number(row / kStripsOfTile, column / (2 * kStripsOfTile));
-        const int product = row % kStripsOfTile * 2 * kStripsOfTile + column % (2 * kStripsOfTile);
+        const Offset place = product_place(p.first_row / 16 + j, p.first_column / 8 + n);
         const float(&sum)[4] = sums[Tile::index(j, n)];
-        reinterpret_cast<float4*>(to + tile * kTileFloats)[32 * product + p.lane] =
-            make_float4(sum[0], sum[1], sum[2], sum[3]);
+        reinterpret_cast<float4*>(to + place)[p.lane] = make_float4(sum[0], sum[1], sum[2], sum[3]);
       }
     }
   }

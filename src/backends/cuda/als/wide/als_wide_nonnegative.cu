@@ -39,13 +39,10 @@ class RowSystem {
 
   /// Of the lower triangle.
   [[nodiscard]] __device__ double matrix(int row, int column) const {
-    const float* tile =
-        slot_ + Offset{tile_number(row / kTileColumns, column / kTileColumns)} * kTileFloats;
-    const int r = row % kTileColumns;
-    const int c = column % kTileColumns;
-    const int product = r / 16 * (kTileColumns / 8) + c / 8;
-    const int lane = r % 8 * 4 + c % 8 / 2;
-    double number = double{scale_} * double{tile[128 * product + 4 * lane + r / 8 % 2 * 2 + c % 2]};
+    const int lane = row % 8 * 4 + column % 8 / 2;
+    const Offset place =
+        product_place(row / 16, column / 8) + 4 * lane + row / 8 % 2 * 2 + column % 2;
+    double number = double{scale_} * double{slot_[place]};
     if (problem_.gram != nullptr) {
       number += problem_.missing * problem_.gram[Offset{row} * problem_.padded + column];
     }

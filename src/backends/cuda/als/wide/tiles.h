@@ -25,6 +25,14 @@ inline constexpr int kMostJobColumns = 6;  ///< tile columns of the table that a
 [[nodiscard]] __host__ __device__ constexpr int tile_number(int row, int column) {
   return row * (row + 1) / 2 + column;
 }
+/// Where the sums of rows 16 `strip` on and columns 8 `eight` on begin in a slot: 32 lanes have
+/// four neighbours each.
+[[nodiscard]] __host__ __device__ constexpr Offset product_place(int strip, int eight) {
+  constexpr int kStrips = kTileColumns / 16;
+  constexpr int kEights = kTileColumns / 8;
+  return Offset{tile_number(strip / kStrips, eight / kEights)} * kTileFloats +
+         128 * (strip % kStrips * kEights + eight % kEights);
+}
 /// What a task's sums take: all tiles, and the right-hand side.
 [[nodiscard]] __host__ __device__ constexpr Offset slot_floats(int padded) {
   const int side = tile_columns(padded);
