@@ -14,6 +14,10 @@
 ///     bench_als_gpu halves DEVICE DATA FACTORS[,FACTORS...]
 ///         of the tunings that `likewise autotune` measures, the users' half-step and the items':
 ///         built in, the best with one tuning, and the best with one for each half
+///     bench_als_gpu parts DEVICE DATA FACTORS[,FACTORS...]
+///         an iteration as loading, computing and solving, of three solvers, by what it takes with
+///         more steps of conjugate gradients: loading is gathering alone, solving is three such
+///         steps, or what the exact solver takes more than no step; computing is the rest
 ///     bench_als_gpu accuracy DEVICE DATA FACTORS [EXACT_DEVICE [ALPHA]]
 ///         the objective after each of ten iterations: of the exact solver in float32, then of all
 ///         others from that, relative; and the median time of an iteration
@@ -86,6 +90,11 @@ template <class Work>
                      1e3 * seconds.back());
 }
 
+/// Seconds of gathering a row of so many bytes for each interaction of an iteration's two halves.
+[[nodiscard]] double gather_iteration(const CsrView& by_user, int row_bytes) {
+  return gather_seconds(by_user, row_bytes) + gather_seconds(transpose(by_user).view(), row_bytes);
+}
+
 /// Goes on after a failure, and tells.
 template <class Work>
 [[nodiscard]] bool succeeds(const std::string& what, const Work& work) {
@@ -149,8 +158,7 @@ void print_speed(const Data& data, const Device& device, int factors, int iterat
   const double seconds = median(speed.iterations);
   std::string floor = " | ";
   if (device.name().starts_with("cuda")) {
-    const double gather = gather_seconds(data.by_user.view(), row_bytes) +
-                          gather_seconds(transpose(data.by_user.view()).view(), row_bytes);
+    const double gather = gather_iteration(data.by_user.view(), row_bytes);
     floor = fmt::format("{:.2f} | {:.0f} %", 1e3 * gather, 100 * gather / seconds);
   }
   fmt::print("| {} | {} | {} | {} | {:.3g} | {} | {:.3g} | {:.3g} | {:.2f} | {:.3f} |\n", data.name,
@@ -373,6 +381,50 @@ int print_all_halves(const std::string& name, const std::string& text, const std
   return for_each_width(text, factors, [&](int f) { print_halves(data, device, f); });
 }
 
+// ---------------------------------------------------------------------------------- parts
+
+void print_parts(const Data& data, const Device& device, int factors) {
+  constexpr int kIterations = 7;
+  constexpr int kSteps = 3;
+  constexpr int kMoreSteps = 9;
+  AlsParams params = params_for(data, factors);
+  const auto measured = [&](AlsSolverKind solver, Precision precision, int steps) {
+    params.solver = solver;
+    params.precision = precision;
+    params.cg_steps = steps;
+    return measure(data, params, device, kIterations).iterations;
+  };
+  const auto print = [&](const char* solver, const std::vector<double>& all, double load,
+                         double without_steps) {
+    const double whole = median(all);
+    fmt::print("| {} | {} | {} | {} | {:.1f} | {:.1f} | {:.1f} | {:.0f} % |\n", data.name, factors,
+               solver, spread(all), 1e3 * load, 1e3 * (without_steps - load),
+               1e3 * (whole - without_steps), 100 * (1 - without_steps / whole));
+    std::fflush(stdout);
+  };
+  const auto print_steps = [&](const char* solver, Precision precision, double load) {
+    const std::vector<double> some = measured(AlsSolverKind::kCg, precision, kSteps);
+    const double more = median(measured(AlsSolverKind::kCg, precision, kMoreSteps));
+    const double a_step = (more - median(some)) / (kMoreSteps - kSteps);
+    const double without_steps = median(some) - kSteps * a_step;
+    print(solver, some, load, without_steps);
+    return without_steps;
+  };
+  const CsrView m = data.by_user.view();
+  const double load = gather_iteration(m, (4 * factors + 15) / 16 * 16);
+  const double without_steps = print_steps("cg, 3 steps, fp32", Precision::kFp32, load);
+  print("exact, fp32", measured(AlsSolverKind::kCholesky, Precision::kFp32, kSteps), load,
+        without_steps);
+  (void)print_steps("cg, 3 steps, fp16", Precision::kFp16,
+                    gather_iteration(m, (2 * factors + 15) / 16 * 16));
+}
+
+int print_all_parts(const std::string& name, const std::string& text, const std::string& factors) {
+  const Device device = open_device(name);
+  const Data data = open_data(text);
+  return for_each_width(text, factors, [&](int f) { print_parts(data, device, f); });
+}
+
 // ------------------------------------------------------------------------------- accuracy
 
 /// sum over the rows of a table of y y^T
@@ -537,6 +589,9 @@ constexpr const char* kHalvesHead =
     "| data | f | tunings | built in: users + items, ms | best together | best apart | apart is "
     "less by "
     "|\n|---|---|---|---|---|---|---|\n";
+constexpr const char* kPartsHead =
+    "| data | f | solver | iteration, ms | load, ms | compute, ms | solve, ms | solving is "
+    "|\n|---|---|---|---|---|---|---|---|\n";
 constexpr const char* kAccuracyHead =
     "| data | f | alpha | solver | precision | iteration, ms | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | "
     "10 | 10, computed |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
@@ -559,6 +614,10 @@ int run(const std::vector<std::string>& words) {
     fmt::print("{}", kHalvesHead);
   } else if (verb == "halves" && words.size() == 4) {
     return print_all_halves(words[1], words[2], words[3]);
+  } else if (verb == "parts" && words.size() == 1) {
+    fmt::print("{}", kPartsHead);
+  } else if (verb == "parts" && words.size() == 4) {
+    return print_all_parts(words[1], words[2], words[3]);
   } else if (verb == "accuracy" && words.size() == 1) {
     fmt::print("{}", kAccuracyHead);
   } else if (verb == "speed" && (words.size() == 4 || words.size() == 5)) {

@@ -2,10 +2,11 @@
 /// Lists of the k best rows for many queries: seconds with the lists on the host, and what the
 /// products alone amount to.
 ///
-///     bench_top_k DEVICE QUERIES ITEMS FACTORS[,FACTORS...] K[,K...] METRIC [SHAPE]
+///     bench_top_k DEVICE QUERIES ITEMS[@CENTRES] FACTORS[,FACTORS...] K[,K...] METRIC [SHAPE]
 ///
 /// Queries and items are independent normal numbers (hellinger: their sizes), which no ordering by
-/// length helps with; QUERIES 0: the items themselves. With SHAPE, as of `likewise generate`,
+/// length helps with; QUERIES 0: the items themselves. With CENTRES items are points about so many
+/// (not for hellinger). With SHAPE, as of `likewise generate`,
 /// queries must not get what users of that shape have seen. Rows of a Markdown table: the median of
 /// five searches after one, with the least and the most.
 #include <algorithm>
@@ -63,6 +64,8 @@ int run(const std::vector<std::string>& words) {
   const Device device = open_device(words[0]);
   const Index query_count = std::stoi(words[1]);
   const Index item_count = std::stoi(words[2]);
+  const std::size_t at = words[2].find('@');
+  const Index centres = at == std::string::npos ? 0 : std::stoi(words[2].substr(at + 1));
   const auto found = std::ranges::find(kSimilarityMetricNames, words[5]);
   const auto metric =
       static_cast<SimilarityMetric>(found - std::ranges::begin(kSimilarityMetricNames));
@@ -73,7 +76,8 @@ int run(const std::vector<std::string>& words) {
   if (words.size() == 7) seen = generate(parse_shape(words[6]), 1).by_user;
   const CsrView seen_view = seen.view();
   for (const int factors : numbers(words[3])) {
-    const Matrix items = normal_rows(item_count, factors, metric, 1);
+    const Matrix items = centres > 0 ? rows_about(centres, item_count, factors, 1)
+                                     : normal_rows(item_count, factors, metric, 1);
     const Matrix others = normal_rows(query_count, factors, metric, 1'000'003);
     const MatrixView queries = query_count > 0 ? others.view() : items.view();
     const double begin = now();

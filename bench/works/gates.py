@@ -54,18 +54,25 @@ def against_factors(lab):
         lab.run("bench_als_gpu", "speed", "cuda", shape, ",".join(map(str, widths)), 7, head="speed")
 
 
-def libraries(lab):
-    lab.command(lab.peer("implicit", "irspack"), "bench/compare.py", lab.program("likewise"), "--rounds", 3)
+def libraries(lab, packages, *words):
+    lab.large()
+    lab.command(lab.peer(*packages), "bench/compare.py", lab.program("likewise"), "--work", lab.file("peers"), "--rounds", 3, *words)
 
 
 def spark(lab):
+    lab.large()
     lab.command(lab.peer("pyspark", "likewise"), "bench/compare_spark.py", "--rounds", 4, "--mllib-iterations", "1,1,4",
                 "--memory", "6g")
 
 
 def peers(lab):
-    lab.attempt(libraries)
+    implicit = ("--exact", "off", "--peers", "implicit")
+    lab.attempt(libraries, ("implicit", "irspack"))
+    if lab.listed or cores() >= 16:
+        lab.attempt(libraries, ("implicit",), "--threads", 16, "--shape", "netflix", "--factors", 128, *implicit)
     lab.attempt(spark)
+    lab.gpu()
+    libraries(lab, ("implicit", "rmm"), "--device", "cuda", *implicit)
 
 
 def products(lab):

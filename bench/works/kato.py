@@ -50,9 +50,13 @@ def gpu_rows(lab):
 
 
 def orders(lab):
-    trainings = (f"sgd:factors={lab.usual(64, 8)}:iterations={lab.usual(20, 1)}:order={order}"
-                 for order in ("serial", "alternating", "blocked", "racing"))
-    lab.run("bench_epochs", "cpu", lab.shape("69878x10677x10m", "explicit"), "rmse", *trainings)
+    def trainings(factors, *names):
+        return (f"sgd:factors={lab.usual(factors, 8)}:iterations={lab.usual(20, 1)}:order={order}" for order in names)
+
+    split = ("alternating", "blocked", "racing")
+    lab.run("bench_epochs", "cpu", lab.shape("69878x10677x10m", "explicit"), "rmse", *trainings(64, "serial", *split))
+    lab.gpu()
+    lab.run("bench_epochs", "cuda", lab.shape("netflix", "explicit"), "rmse", *trainings(128, *split))
 
 
 def lists(lab, devices):

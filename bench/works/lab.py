@@ -87,6 +87,10 @@ class Lab:
             raise LeftOut(f"{'one GPU' if self.gpus else 'no GPU'}, and two are compared")
         return ",".join(self.gpus[:2])
 
+    def together(self):
+        """Two GPUs, and four, as far as there are so many: "0,1"."""
+        return [",".join(self.gpus[:count]) for count in (2, 4) if count <= len(self.gpus)]
+
     def large(self):
         if self.small:
             raise LeftOut("no part of a trial, as it cannot be made small")

@@ -26,6 +26,7 @@ def half_step(lab):
     lab.run("bench_epochs", "cpu", shape, "none",
             *(f"als:factors={factors}:solver={solver}:iterations={lab.usual(3, 1)}" for solver in ("cholesky", "cg", "auto")))
     lab.gpu()
+    lab.run("bench_als_gpu", "parts", "cuda", shape, factors, head="parts")
     lab.run("bench_als_gpu", "accuracy", "cuda", shape, factors, head="accuracy")
     lab.run("bench_als_gpu", "stages", "cuda", shape, factors, 10, head="stages")
 
@@ -68,12 +69,18 @@ def curves(lab):
             with lab.curves():
                 lab.run("bench_epochs", device, lab.shape(name, "explicit"), "rmse", *trainings)
     lab.attempt(libmf)
+    lab.large()
+    lab.gpu()
+    lab.memory(180)
+    with lab.curves():
+        lab.run("bench_epochs", "cuda", "hugewiki:explicit", "rmse", f"als:{als(lab, 6)}", sgd(lab, "alternating"),
+                f"hybrid:{als(lab, 4)}")
 
 
 def libmf(lab):
+    lab.large()
     python = lab.peer("libmf", "likewise")
     lab.command(python, "bench/compare_sgd.py", "--learning-rate", 0.05)
-    lab.large()
     lab.memory(24)
     with lab.curves():
         lab.command(python, "bench/compare_sgd.py", "--shape", "netflix:explicit", "--factors", 64, "--curve",
@@ -82,8 +89,10 @@ def libmf(lab):
 
 def several_gpus(lab):
     both = lab.two_gpus()
-    lab.run("bench_als_gpu", "ranks", both, lab.shape("netflix", "explicit"), lab.usual("64,100", "8"), head="ranks")
-    lab.run("bench_ranks_gpu", both, f"sgd:{lab.shape('netflix')}:alternating:{lab.usual(128, 16)}")
+    for gpus in lab.together():
+        lab.run("bench_als_gpu", "ranks", gpus, lab.shape("netflix", "explicit"), lab.usual("64,100", "8"), head="ranks")
+        lab.run("bench_als_gpu", "ranks", gpus, lab.shape("netflix", "implicit"), lab.usual("128", "8"), head="ranks")
+        lab.run("bench_ranks_gpu", gpus, f"sgd:{lab.shape('netflix')}:alternating:{lab.usual(128, 16)}")
     for name in lab.usual(("netflix", "yahoo"), ("netflix",)):
         with lab.curves():
             lab.run("bench_epochs", f"cuda:{both}", lab.shape(name, "explicit"), "rmse", f"als:{als(lab, 8)}",
@@ -113,8 +122,7 @@ def large(lab):
     lab.gpu()
     lab.memory(lab.usual(120, 1))
     stages(lab, "cuda@40+cuda@20", 3)
-    together = [f"cuda:{','.join(lab.gpus[:count])}" for count in (2, 4) if count <= len(lab.gpus)]
-    stages(lab, "+".join(["cuda", *together]), 10)
+    stages(lab, "+".join(["cuda", *(f"cuda:{gpus}" for gpus in lab.together())]), 10)
 
 
 def implicit(lab):
