@@ -2,12 +2,13 @@
 /// Trainings that go by iterations, on the same data: how long an iteration takes, and what it is
 /// good for.
 ///
-///     bench_epochs DEVICE DATA METRIC ALGORITHM[:NAME=VALUE]... ...
+///     bench_epochs DEVICE[+DEVICE...] DATA METRIC ALGORITHM[:NAME=VALUE]... ...
 ///
 /// ALGORITHM hybrid is als for nine tenths of the training ratings, and then SGD by `update` for
 /// the tenth that arrives, one or two epochs (Tan et al. 2018); its parameters are those of als.
 ///
-/// DEVICE auto is the GPU where there is one, and the CPU for the metrics that it cannot do.
+/// DEVICE auto is the GPU where there is one, and the CPU for the metrics that it cannot do. All
+/// trainings are made on one device after the other.
 /// METRIC is that of a random tenth, held out from all of them (rmse, ndcg@10), or none: trains on
 /// everything then. trainings.h says what DATA may be. Each training is a row of a Markdown table.
 /// With BENCH_CURVES=FILE each iteration is a row of that file, too:
@@ -18,6 +19,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -138,22 +140,28 @@ int run_all(const std::vector<std::string>& words) {
       metric);
   const Feedback feedback =
       metric.starts_with("ndcg") ? Feedback::kImplicit : feedback_of(words[1]);
+  const auto print = [&](const std::string& name, const std::string& training) {
+    const bool hybrid = training.starts_with("hybrid");
+    const TrainingParams params =
+        parse_training(hybrid ? "als" + training.substr(6) : training, feedback);
+    const Device device = open_device_to_train(name, params).device;
+    const Trained trained =
+        hybrid ? run_hybrid(data.train, data.test, params, device)
+               : run(data.train, measured ? &data.test : nullptr, metric, params, device);
+    print_row(words[1], device, training, trained, measured && !hybrid);
+    const char* curves = std::getenv("BENCH_CURVES");
+    if (curves != nullptr) write_curve(curves, words[1], device, training, trained);
+  };
   bool good = true;
-  for (std::size_t at = 3; at < words.size(); ++at) {
-    try {
-      const bool hybrid = words[at].starts_with("hybrid");
-      const TrainingParams params =
-          parse_training(hybrid ? "als" + words[at].substr(6) : words[at], feedback);
-      const Device device = open_device_to_train(words[0], params).device;
-      const Trained trained =
-          hybrid ? run_hybrid(data.train, data.test, params, device)
-                 : run(data.train, measured ? &data.test : nullptr, metric, params, device);
-      print_row(words[1], device, words[at], trained, measured && !hybrid);
-      const char* curves = std::getenv("BENCH_CURVES");
-      if (curves != nullptr) write_curve(curves, words[1], device, words[at], trained);
-    } catch (const Error& error) {
-      fmt::print(stderr, "bench_epochs: {}: {}\n", words[at], error.what());
-      good = false;
+  std::istringstream devices(words[0]);
+  for (std::string name; std::getline(devices, name, '+');) {
+    for (std::size_t at = 3; at < words.size(); ++at) {
+      try {
+        print(name, words[at]);
+      } catch (const Error& error) {
+        fmt::print(stderr, "bench_epochs: {}: {}: {}\n", name, words[at], error.what());
+        good = false;
+      }
     }
   }
   return good ? 0 : 1;

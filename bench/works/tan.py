@@ -73,8 +73,12 @@ def curves(lab):
     lab.gpu()
     lab.memory(180)
     with lab.curves():
-        lab.run("bench_epochs", "cuda", "hugewiki:explicit", "rmse", f"als:{als(lab, 6)}", sgd(lab, "alternating"),
+        lab.run("bench_epochs", one_and_together(lab), "hugewiki:explicit", "rmse", f"als:{als(lab, 6)}", sgd(lab, "alternating"),
                 f"hybrid:{als(lab, 4)}")
+
+
+def one_and_together(lab):
+    return "+".join(["cuda", *(f"cuda:{gpus}" for gpus in lab.together())])
 
 
 def libmf(lab):
@@ -97,10 +101,6 @@ def several_gpus(lab):
         with lab.curves():
             lab.run("bench_epochs", f"cuda:{both}", lab.shape(name, "explicit"), "rmse", f"als:{als(lab, 8)}",
                     sgd(lab, "alternating"))
-    lab.large()
-    lab.memory(180)
-    with lab.curves():
-        lab.run("bench_epochs", f"cuda:{both}", "hugewiki:explicit", "rmse", f"als:{als(lab, 6)}", sgd(lab, "alternating"))
 
 
 def choice(lab):
@@ -113,16 +113,11 @@ def choice(lab):
                                          "--device", device) for device in ("cpu", "cuda")})
 
 
-def stages(lab, devices, iterations):
-    lab.run("bench_als_gpu", "stages", devices, lab.shape("hugewiki", "explicit"), lab.usual(100, 8), lab.usual(iterations, 2),
-            head="stages")
-
-
 def large(lab):
     lab.gpu()
     lab.memory(lab.usual(120, 1))
-    stages(lab, "cuda@40+cuda@20", 3)
-    stages(lab, "+".join(["cuda", *(f"cuda:{gpus}" for gpus in lab.together())]), 10)
+    lab.run("bench_als_gpu", "stages", f"cuda@40+cuda@20+{one_and_together(lab)}", lab.shape("hugewiki", "explicit"),
+            lab.usual(100, 8), lab.usual(10, 2), head="stages")
 
 
 def implicit(lab):
