@@ -110,7 +110,7 @@ def roof_of(found):
 
 
 def draw(points, roof, file):
-    """Logarithms of operations a byte, 0.01 to 10,000, and of operations a second, 0.01 to 1,000 T."""
+    """Logarithms of operations a byte, 0.01 to 10,000, and of operations a second, 0.01 to 1,000 T; what has fewer is left out."""
     import math  # pylint: disable=import-outside-toplevel
 
     def place(intensity, rate):
@@ -130,6 +130,8 @@ def draw(points, roof, file):
     corners = [place(i, min(i * bandwidth, peak)) for i in (0.01, peak / bandwidth, 1e4)]
     parts.append(f'<polyline points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in corners)}" fill="none" stroke="#000"/>')
     for point in points:
+        if point.operations < max(0.01 * point.memory, 1e10 * point.seconds):
+            continue
         x, y = place(point.operations / max(point.memory, 1.0), point.operations / point.seconds)
         colour = COLOURS[works.index(point.work) % len(COLOURS)]
         parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}"><title>{point.kernel.replace("&", "&amp;").replace("<", "&lt;")}'

@@ -4,7 +4,7 @@
 
     scripts/prose.py [--longest N] [PAGE ...]
 
-Without pages: README, CHANGELOG, CONTRIBUTING and docs. In README, docs/guide and docs/reference nine of ten sentences
+Without pages: README, CHANGELOG, CONTRIBUTING and docs, without what programs printed (docs/papers/runs). In README, docs/guide and docs/reference nine of ten sentences
 of a page have at most 25 words; --longest N prints the longest ones of every page. Code, headings and tables are no
 sentences, and a piece of inline code is one word. The words are also looked for in the help texts and messages of the command line,
 and names of pages in all comments. Ends with 1 where something is found. Part of scripts/format --check.
@@ -39,7 +39,9 @@ def pages_of(names):
     if names:
         return [pathlib.Path(name).resolve() for name in names]
     listed = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "lab/README.md")]
-    return [page for page in listed if page.exists()] + sorted((ROOT / "docs").rglob("*.md"))
+    printed = ROOT / "docs/papers/runs"
+    return [page for page in listed if page.exists()] + [page for page in sorted((ROOT / "docs").rglob("*.md"))
+                                                         if printed not in page.parents]
 
 
 def without_code(text):

@@ -67,7 +67,8 @@ def spark(lab):
 
 def peers(lab):
     implicit = ("--exact", "off", "--peers", "implicit")
-    lab.attempt(libraries, ("implicit", "irspack"))
+    lab.attempt(libraries, ("implicit", "irspack"), "--factors", 64)
+    lab.attempt(libraries, ("implicit", "irspack"), "--factors", 128, "--irspack", "CG", "IALSPP")  # exact: a quarter of an hour
     if lab.listed or cores() >= 16:
         lab.attempt(libraries, ("implicit",), "--threads", 16, "--shape", "netflix", "--factors", 128, *implicit)
     lab.attempt(spark)

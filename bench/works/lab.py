@@ -213,7 +213,8 @@ class Lab:
             self.say(f"| {name} | {statistics.median(some):.2f} ({min(some):.2f} - {max(some):.2f}) |")
 
     def shown(self, words):
-        return shlex.join(words).replace(f"{self.pictures or self.folder}/", "").replace(f"{self.folder}/", "").replace(
+        python = {str(self.peers): "PYTHON", sys.executable: "python3"}
+        return shlex.join(python.get(word, word) for word in words).replace(f"{self.pictures or self.folder}/", "").replace(f"{self.folder}/", "").replace(
             f"{DATA}/", "$LIKEWISE_DATA/").replace(f"{ROOT}/", "")
 
     def output(self, words):

@@ -135,7 +135,7 @@ void TuningReport::write_plot(const std::string& path, const std::string& title)
   int y = kHead;
   for (const auto& [kind, members] : kinds) {
     const auto charts = charts_of(*this, members);
-    const std::array heads{kind + ": milliseconds an iteration",
+    const std::array heads{kind + ": ms an iteration",
                            std::string("Gflop/s, as Gram matrices and Cholesky would need them")};
     for (std::size_t i = 0; i < charts.size(); ++i) {
       const int x = static_cast<int>(i) * kWidth;

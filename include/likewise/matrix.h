@@ -63,6 +63,8 @@ class Matrix {
   }
   [[nodiscard]] MatrixView view() const { return {data(), rows_, cols_, stride_}; }
   [[nodiscard]] Matrix clone() const { return {values_.clone(), rows_, cols_}; }
+  /// The same memory, as Array::share().
+  [[nodiscard]] Matrix share() const { return {values_.share(), rows_, cols_}; }
 
  private:
   Array<float> values_;

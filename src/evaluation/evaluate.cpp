@@ -315,38 +315,54 @@ void evaluate_ranking(const Task& task, EvaluationReport& report) {
   if (options.per_user) report.users = std::move(relevance.users);
 }
 
-/// Errors over pairs that lie beside `values`, block after block.
-template <class UserOf>
+/// Errors over pairs, block after block. users_of(begin, count) are those of some pairs.
+template <class UsersOf>
 RatingErrors errors_of_pairs(const Task& task, std::span<const Index> items,
-                             std::span<const float> values, const UserOf& user_of) {
+                             std::span<const float> values, const UsersOf& users_of) {
   RatingErrors errors;
   const auto total = static_cast<Offset>(values.size());
+  const RunControl quiet{task.control.cancel, {}};
   for (Offset begin = 0; begin < total; begin += kPairsPerBlock) {
     task.control.check();
-    const auto count = static_cast<std::size_t>(std::min(kPairsPerBlock, total - begin));
-    std::vector<Index> users(count);
-    const RunControl quiet{task.control.cancel, {}};
-    for (std::size_t i = 0; i < count; ++i) users[i] = user_of(begin + static_cast<Offset>(i));
-    const auto at = static_cast<std::size_t>(begin);
-    errors += rating_errors(task.recommender.predict(users, items.subspan(at, count), quiet),
-                            values.subspan(at, count));
-    task.control.report("predict", begin + static_cast<Offset>(count), total, "pairs");
+    const Offset count = std::min(kPairsPerBlock, total - begin);
+    const auto part = [&](auto all) {
+      return all.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(count));
+    };
+    const std::span<const Index> users = users_of(begin, count);
+    errors += rating_errors(task.recommender.predict(users, part(items), quiet), part(values));
+    task.control.report("predict", begin + count, total, "pairs");
   }
   return errors;
 }
 
+/// The rows of entries from `begin` on.
+void write_rows(const CsrView& m, Offset begin, std::span<Index> rows) {
+  constexpr Offset kEntriesPerTask = 1 << 14;
+  parallel_blocks(std::ssize(rows), kEntriesPerTask, [&](Offset from, Offset to, Offset) {
+    const Offset* const ends = m.offsets + 1;
+    auto row = static_cast<Index>(std::upper_bound(ends, ends + m.rows, begin + from) - ends);
+    for (Offset at = from; at < to; ++at) {
+      while (ends[row] <= begin + at) ++row;
+      rows[static_cast<std::size_t>(at)] = row;
+    }
+  });
+}
+
 void evaluate_ratings(const Task& task, EvaluationReport& report) {
-  const CsrView known = task.test.by_user.view();
-  Index row = 0;  // positions rise, so the row of each is found by walking on
-  RatingErrors errors = errors_of_pairs(task, task.test.by_user.columns.span(),
-                                        task.test.by_user.values.span(), [&](Offset position) {
-                                          while (known.offsets[row + 1] <= position) ++row;
-                                          return row;
-                                        });
-  errors += errors_of_pairs(task, task.test.fallback_items, task.test.fallback_values,
-                            [&](Offset position) {
-                              return task.test.fallback_users[static_cast<std::size_t>(position)];
-                            });
+  const TestSet& test = task.test;
+  std::vector<Index> rows(static_cast<std::size_t>(std::min(kPairsPerBlock, test.by_user.nnz())));
+  RatingErrors errors =
+      errors_of_pairs(task, test.by_user.columns.span(), test.by_user.values.span(),
+                      [&](Offset begin, Offset count) {
+                        const auto users = std::span(rows).first(static_cast<std::size_t>(count));
+                        write_rows(test.by_user.view(), begin, users);
+                        return users;
+                      });
+  errors += errors_of_pairs(
+      task, test.fallback_items, test.fallback_values, [&](Offset begin, Offset count) {
+        return std::span(test.fallback_users)
+            .subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(count));
+      });
   if (errors.count == 0)
     throw Error(ErrorKind::kBadData, "nothing to predict: the test set is empty");
   if (task.plan.rmse) report.metrics["rmse"] = errors.rmse();

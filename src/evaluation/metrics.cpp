@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
+
+#include "core/system/parallel.h"
 
 namespace likewise {
 namespace {
@@ -109,13 +112,21 @@ double RatingErrors::rmse() const { return std::sqrt(squares / static_cast<doubl
 double RatingErrors::mae() const { return absolutes / static_cast<double>(count); }
 
 RatingErrors rating_errors(std::span<const float> predicted, std::span<const float> actual) {
+  constexpr Offset kBlock = 1 << 14;
+  const Offset pairs = std::ssize(actual);
+  std::vector<RatingErrors> parts(static_cast<std::size_t>((pairs + kBlock - 1) / kBlock));
+  parallel_blocks(pairs, kBlock, [&](Offset begin, Offset end, Offset block) {
+    RatingErrors part;
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      const double difference = static_cast<double>(predicted[i]) - static_cast<double>(actual[i]);
+      part.squares += difference * difference;
+      part.absolutes += std::abs(difference);
+    }
+    part.count = end - begin;
+    parts[static_cast<std::size_t>(block)] = part;
+  });
   RatingErrors errors;
-  for (std::size_t i = 0; i < actual.size(); ++i) {
-    const double difference = static_cast<double>(predicted[i]) - static_cast<double>(actual[i]);
-    errors.squares += difference * difference;
-    errors.absolutes += std::abs(difference);
-  }
-  errors.count = static_cast<Offset>(actual.size());
+  for (const RatingErrors& part : parts) errors += part;
   return errors;
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "backends/jobs/device_jobs.h"
+#include "core/first_bad.h"
 #include "core/system/parallel.h"
 #include "likewise/error.h"
 
@@ -56,11 +57,14 @@ std::vector<std::uint8_t> allowed_rows(std::span<const Index> allow, std::span<c
 }
 
 void check_rows(std::span<const Index> rows, Index lowest, Index end, const char* what) {
-  for (const Index row : rows) {
-    if (row >= lowest && row < end) continue;
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{} index {} is outside [{}, {})", what, row, lowest, end));
-  }
+  const Offset bad = first_bad(std::ssize(rows), [&](Offset at) {
+    const Index row = rows[static_cast<std::size_t>(at)];
+    return row < lowest || row >= end;
+  });
+  if (bad < 0) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("{} index {} is outside [{}, {})", what,
+                          rows[static_cast<std::size_t>(bad)], lowest, end));
 }
 
 }  // namespace likewise

@@ -146,13 +146,12 @@ MemoryPlan FactorPredictor::prediction_memory() const {
 std::vector<float> FactorPredictor::predict(std::span<const Index> users,
                                             std::span<const Index> items,
                                             const RunControl& control) const {
-  std::vector<float> scores(users.size());
-  const KnownPairs known(users, items);
-  for (const std::size_t p : known.others) scores[p] = fallback(users[p], items[p]);
-  std::vector<float> found(known.numbers.size());
-  if (!found.empty()) predictions().of_pairs(known.users, known.items, found.data(), control);
-  for (std::size_t i = 0; i < found.size(); ++i) scores[known.numbers[i]] = found[i];
-  return scores;
+  return rate_pairs(
+      users, items,
+      [&](std::span<const Index> known_users, std::span<const Index> known_items, float* out) {
+        predictions().of_pairs(known_users, known_items, out, control);
+      },
+      [&](Index user, Index item) { return fallback(user, item); });
 }
 
 PredictionTimes FactorPredictor::predict_missing(const TakeMissing& take,

@@ -47,19 +47,12 @@ std::vector<float> KnnPredictor::predict_sums(std::span<const Index> users,
 std::vector<float> KnnPredictor::predict_ratings(std::span<const Index> users,
                                                  std::span<const Index> items,
                                                  const RunControl& control) const {
-  std::vector<float> result(users.size());
-  const KnownPairs known(users, items);
-  for (const std::size_t p : known.others) {
-    result[p] = engine().ratings.fallback(of_users() ? users[p] : items[p],
-                                          of_users() ? items[p] : users[p]);
-  }
-  std::vector<float> found(known.numbers.size());
-  if (!found.empty()) {
-    predictions().of_pairs(of_users() ? known.users : known.items,
-                           of_users() ? known.items : known.users, found.data(), control);
-  }
-  for (std::size_t i = 0; i < found.size(); ++i) result[known.numbers[i]] = found[i];
-  return result;
+  return rate_pairs(
+      of_users() ? users : items, of_users() ? items : users,
+      [&](std::span<const Index> rows, std::span<const Index> columns, float* out) {
+        predictions().of_pairs(rows, columns, out, control);
+      },
+      [&](Index row, Index column) { return engine().ratings.fallback(row, column); });
 }
 
 PredictionTimes KnnPredictor::predict_missing(const TakeMissing& take,

@@ -2,6 +2,7 @@
 #include "likewise/recommender.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -11,8 +12,10 @@
 
 #include "algorithms/finite.h"
 #include "algorithms/rating_scale.h"
+#include "core/first_bad.h"
 #include "core/lazy.h"
 #include "core/require.h"
+#include "core/system/parallel.h"
 #include "likewise/error.h"
 #include "retrieval/batches.h"
 #include "retrieval/metric.h"
@@ -68,6 +71,16 @@ void check_tags(const FoldInRow& row, const Features& known) {
     result.push_back(std::move(sorted));
   }
   return result;
+}
+
+void check_scores_of(const Model& model, std::span<const Index> users, std::span<const Index> items,
+                     std::span<const float> scores) {
+  const Offset bad = first_bad(std::ssize(scores), [&](Offset p) {
+    return !std::isfinite(scores[static_cast<std::size_t>(p)]);
+  });
+  if (bad < 0) return;
+  const auto pair = static_cast<std::size_t>(bad);
+  check_score(model, users[pair], items[pair], scores[pair]);
 }
 
 /// Empties lists whose scores are all 0, as those of rows without interactions are: nothing speaks
@@ -134,7 +147,10 @@ struct Recommender::State {
   void put_on_scale(std::span<float> predictions) const {
     if (!clip) return;
     const RatingScale& on_scale = scale();
-    for (float& one : predictions) one = on_scale(double{one});
+    parallel_for(std::ssize(predictions), 4096, [&](Offset p) {
+      float& one = predictions[static_cast<std::size_t>(p)];
+      one = on_scale(double{one});
+    });
   }
 
   [[nodiscard]] Index users() const { return model->users.size(); }
@@ -224,9 +240,7 @@ std::vector<float> Recommender::predict(std::span<const Index> users, std::span<
   check_rows(items, -1, state_->items(), "item");
   state_->predictor->require_predictions();
   std::vector<float> scores = state_->predictor->predict(users, items, control);
-  for (std::size_t p = 0; p < scores.size(); ++p) {
-    check_score(model(), users[p], items[p], scores[p]);
-  }
+  check_scores_of(model(), users, items, scores);
   state_->put_on_scale(scores);
   return scores;
 }
@@ -239,9 +253,7 @@ std::vector<float> Recommender::ranking_scores(std::span<const Index> users,
   check_rows(users, 0, state_->users(), "user");
   check_rows(items, 0, state_->items(), "item");
   std::vector<float> scores = state_->predictor->ranking_scores(users, items);
-  for (std::size_t p = 0; p < scores.size(); ++p) {
-    check_score(model(), users[p], items[p], scores[p]);
-  }
+  check_scores_of(model(), users, items, scores);
   return scores;
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "algorithms/iteration_run.h"
+#include "core/system/parallel.h"
 #include "likewise/error.h"
 
 namespace likewise {
@@ -22,6 +23,33 @@ namespace {
 [[nodiscard]] bool reaches(const Iteration& one, double target, bool higher_is_better) {
   if (!one.validation) return false;
   return higher_is_better ? *one.validation >= target : *one.validation <= target;
+}
+
+/// `to` becomes a copy of `from`, in the memory that it has where that is as large.
+void copy(std::span<const float> from, std::span<float> to) {
+  parallel_blocks(std::ssize(from), Offset{1} << 18, [&](Offset begin, Offset end, Offset) {
+    std::copy(from.begin() + begin, from.begin() + end, to.begin() + begin);
+  });
+}
+void copy(const Array<float>& from, Array<float>& to) {
+  if (to.size() != from.size()) to = Array<float>::uninitialized(from.size());
+  copy(from.span(), to.span());
+}
+void copy(const Matrix& from, Matrix& to) {
+  const Offset numbers = Offset{from.rows()} * from.stride();
+  if (to.rows() != from.rows() || to.cols() != from.cols()) {
+    to = Matrix(Array<float>::uninitialized(numbers), from.rows(), from.cols());
+  }
+  const auto count = static_cast<std::size_t>(numbers);
+  copy(std::span(from.data(), count), std::span(to.data(), count));
+}
+void copy(const Factors& from, Factors& to) {
+  for (const Side side : {Side::kUsers, Side::kItems}) {
+    copy(from.side(side), to.side(side));
+    copy(from.bias(side), to.bias(side));
+    copy(from.squares(side), to.squares(side));
+  }
+  to.global_mean = from.global_mean;
 }
 
 /// The best iteration by validation, and its factors while a later one is the newest. Those of a
@@ -42,7 +70,7 @@ class BestIteration {
     }
     value_ = now.validation;
     iteration_ = now.iteration;
-    owned_ = state.factors().clone();
+    copy(state.factors(), owned_);
     borrowed_ = nullptr;
   }
 

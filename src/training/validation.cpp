@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "algorithms/iteration_run.h"
+#include "core/first_bad.h"
 #include "core/placed_error.h"
 #include "likewise/error.h"
 #include "retrieval/top_k.h"
@@ -111,18 +112,20 @@ namespace {
 void require_not_diverged(const Factors& factors) {
   for (const Side side : {Side::kUsers, Side::kItems}) {
     const Matrix& table = factors.side(side);
-    for (Index row = 0; row < table.rows(); ++row) {
-      const auto numbers = table.row_span(row);
-      const auto bad = std::ranges::find_if_not(numbers, is_in_range);
-      if (bad == numbers.end()) continue;
-      throw PlacedError(ErrorKind::kNumerical, {{side, row}},
-                        [number = *bad](std::span<const std::string> names) {
-                          return fmt::format(
-                              "training diverged: a factor of {} is {:g}; take a "
-                              "smaller learning_rate, or a larger regularization",
-                              names[0], number);
-                        });
-    }
+    const auto bad_of = [&](Offset row) {
+      return std::ranges::find_if_not(table.row_span(static_cast<Index>(row)), is_in_range);
+    };
+    const Offset row = first_bad(table.rows(), [&](Offset at) {
+      return bad_of(at) != table.row_span(static_cast<Index>(at)).end();
+    });
+    if (row < 0) continue;
+    throw PlacedError(ErrorKind::kNumerical, {{side, static_cast<Index>(row)}},
+                      [number = *bad_of(row)](std::span<const std::string> names) {
+                        return fmt::format(
+                            "training diverged: a factor of {} is {:g}; take a "
+                            "smaller learning_rate, or a larger regularization",
+                            names[0], number);
+                      });
   }
 }
 
@@ -133,7 +136,7 @@ Validation make_validation(const Model& model, const Device& device, const Resol
   const Measure measure = make_measure(model, device, run);
   const auto of_factors = [measure](const Factors& factors) {
     require_not_diverged(factors);
-    Learned learned = factors.clone();
+    Learned learned = factors.share();
     return measure(learned);
   };
   return {metric.key, higher_is_better(metric.name), of_factors, run.target};

@@ -15,6 +15,7 @@
 #include "algorithms/bias/bias.h"
 #include "algorithms/iteration_run.h"
 #include "algorithms/popular/popular.h"
+#include "data/select.h"
 #include "evaluation/metric_table.h"
 #include "likewise/control.h"
 #include "likewise/device.h"
@@ -204,6 +205,38 @@ TEST_P(Evaluate, DoesNotDependOnThreads) {
   for (const int threads : {1, 2, 5}) {
     with_threads(threads,
                  [&] { EXPECT_EQ(evaluate(recommender, test, options).metrics, one.metrics); });
+  }
+}
+
+/// More pairs than one thread takes at once, and users without any.
+TEST_P(Evaluate, RatingErrorsAreThoseOfEveryPair) {
+  const auto model = make_model(4000, 30, 3, Feedback::kExplicit, 2.0);
+  TestSet test = test_of(test::random_csr(4000, 30, 12.0, 4));
+  test.by_user = select(Interactions{{}, {}, std::move(test.by_user), {}}, [](Index user, Offset) {
+                   return user % 7 != 0 && user < 3900;
+                 }).by_user;
+  ASSERT_GT(test.by_user.nnz(), 2 << 14);
+  const Recommender recommender = open(model);
+  double squares = 0.0;
+  double absolutes = 0.0;
+  for (Index user = 0; user < test.by_user.rows; ++user) {
+    const CsrView rows = test.by_user.view();
+    const std::vector<Index> users(static_cast<std::size_t>(rows.row_size(user)), user);
+    const std::vector<float> predicted = recommender.predict(users, rows.row_columns(user));
+    for (std::size_t e = 0; e < users.size(); ++e) {
+      const double error = double{predicted[e]} - double{rows.row_values(user)[e]};
+      squares += error * error;
+      absolutes += std::abs(error);
+    }
+  }
+  const auto pairs = static_cast<double>(test.by_user.nnz());
+  for (const int threads : {1, 3}) {
+    with_threads(threads, [&] {
+      const EvaluationReport report = evaluate(recommender, test, {});
+      EXPECT_EQ(report.pairs_evaluated, test.by_user.nnz());
+      EXPECT_NEAR(report.metrics.at("rmse"), std::sqrt(squares / pairs), 1e-12);
+      EXPECT_NEAR(report.metrics.at("mae"), absolutes / pairs, 1e-12);
+    });
   }
 }
 

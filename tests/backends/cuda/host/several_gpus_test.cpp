@@ -113,6 +113,30 @@ TEST(SeveralGpusPay, AlsSavesWhatWasMeasuredOnTwoAtMost) {
   }
 }
 
+/// Milliseconds of an iteration on one H200 and on two (docs/papers/tan-2018.md), of ratings by
+/// users with many and with few.
+TEST(SeveralGpusPay, ExplicitAlsTakesWhatWasMeasuredOnTwo) {
+  const GpuSpecs specs{132, 1.98e9, 4.9e12, 60 << 20, 228 << 10, 227 << 10};
+  const GpuInfo gpu{"Fine GPU", 9, 0, Offset{140} << 30, {}, specs};
+  AlsParams params = AlsParams::defaults(Feedback::kExplicit);
+  params.factors = 64;
+  params.iterations = 1;
+  params.precision = Precision::kFp16;
+  struct Measured {
+    AlsShape shape;
+    double one;
+    double two;
+  };
+  for (const auto& [shape, one, two] : {Measured{{480'189, 17'770, 89'164'901}, 10.66, 6.07},
+                                        {{1'000'990, 624'961, 227'520'248}, 29.85, 15.54},
+                                        {{50'082'603, 39'780, 2'791'029'882}, 736.65, 377.0}}) {
+    SCOPED_TRACE(shape.interactions);
+    const double saved =
+        1e3 * seconds_saved(shape, params, AlsTuning{80, 0, 0, 4096}, gpu, 2, true);
+    EXPECT_NEAR(one - saved, two, 0.1 * two);
+  }
+}
+
 /// Of four shapes, by their defaults with 64 factors: one of two H100 trains all but the largest
 /// (docs/papers/tan-2018.md).
 TEST(SeveralGpusPay, TwoTrainTheLargestOfFourShapes) {
