@@ -90,8 +90,9 @@ class Estimator(_Answering):
         progress          shows a bar
         callback          called after each iteration: (iteration, seconds, objective, validation)
 
-        Ctrl-C, and an exception of the callback, end training within about a second; `model_` is
-        then the best model so far where one iteration was done. ValueError names what is wrong with
+        Ctrl-C, and an exception of the callback, end training within about a second, or after the
+        iteration where factors are gigabytes; `model_` is then the best model so far where one
+        iteration was done. ValueError names what is wrong with
         parameters or data; also NumericalError, DeviceError, MemoryError.
         """
         _refuse_second_data(y)

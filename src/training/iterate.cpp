@@ -2,7 +2,6 @@
 #include "training/iterate.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -10,6 +9,7 @@
 
 #include "algorithms/iteration_run.h"
 #include "core/system/parallel.h"
+#include "core/system/seconds.h"
 #include "likewise/error.h"
 
 namespace likewise {
@@ -93,11 +93,9 @@ class BestIteration {
 
 /// One step, its time and objective.
 [[nodiscard]] Iteration timed_step(Trainer& trainer, int number, const RunControl& control) {
-  const auto begin = std::chrono::steady_clock::now();
   Iteration report;
   report.iteration = number;
-  report.objective = trainer.step(control);
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  report.seconds = seconds_of([&] { report.objective = trainer.step(control); });
   if (!std::isfinite(report.objective)) {
     throw Error(ErrorKind::kNumerical,
                 fmt::format("the objective of iteration {} is not finite: use a larger "
@@ -116,8 +114,11 @@ class BestIteration {
   return error.kind() == ErrorKind::kCancelled && is_stopped(run);
 }
 
-/// An iteration that takes longer is broken off by `run.stop`, so that stopping is prompt.
+/// An iteration that takes longer is broken off by `run.stop`, so that stopping is prompt: if
+/// keeping the factors to fall back on, which large tables of a GPU are long in, takes less than a
+/// quarter of it.
 constexpr double kSlow = 0.5;  // seconds
+constexpr double kTimesKeeping = 4;
 
 /// Steps that a stop may break off, and the factors to fall back on.
 class PromptStop {
@@ -128,20 +129,24 @@ class PromptStop {
   [[nodiscard]] RunControl control(int iterations_done) const {
     RunControl control = run_.control;
     const bool prompt = run_.stop != nullptr && control.cancel == nullptr;
-    if (prompt && (iterations_done == 0 || kept_)) control.cancel = run_.stop;
+    if (prompt && (iterations_done == 0 || is_kept_)) control.cancel = run_.stop;
     return control;
   }
   void keep(const Iteration& now, const TrainingState& state) {
-    if (run_.stop == nullptr || now.seconds <= kSlow) return;
-    kept_ = state.factors().clone();
+    is_kept_ = run_.stop != nullptr && now.seconds > std::max(kSlow, kTimesKeeping * keeping_);
+    if (is_kept_) keeping_ = seconds_of([&] { copy(state.factors(), kept_); });
   }
   /// Whether an error is that of a step broken off after a whole iteration.
-  [[nodiscard]] bool explains(const Error& error) const { return kept_ && stopped_by(error, run_); }
-  [[nodiscard]] Factors take() { return std::move(*kept_); }
+  [[nodiscard]] bool explains(const Error& error) const {
+    return is_kept_ && stopped_by(error, run_);
+  }
+  [[nodiscard]] Factors take() { return std::move(kept_); }
 
  private:
   const IterationRun& run_;
-  std::optional<Factors> kept_;
+  bool is_kept_ = false;  ///< `kept_` are those of the newest iteration
+  double keeping_ = 0.0;  ///< seconds that it took the last time
+  Factors kept_;
 };
 
 /// The newest iteration, which is the best until validation says otherwise. Asks the trainer for

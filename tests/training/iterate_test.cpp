@@ -37,8 +37,15 @@ class CountingTrainer final : public Trainer {
     *factors_.users.row(0) = static_cast<float>(steps_);
     return 100.0 / steps_;
   }
-  const Factors& factors() override { return factors_; }
+  const Factors& factors() override {
+    ++fetches;
+    std::this_thread::sleep_for(fetching);
+    return factors_;
+  }
   Factors take() override { return std::move(factors_); }
+
+  int fetches = 0;
+  std::chrono::milliseconds fetching{0};
 
  private:
   std::function<void(int, const RunControl&)> during_;
@@ -79,6 +86,39 @@ TEST(Iterate, AStopWaitsForAQuickIteration) {
   const IterationResult result = iterate(trainer, {10, 0.0, 0}, run);
   EXPECT_EQ(result.stop_reason, "stopped");
   EXPECT_EQ(result.iterations.size(), 3U);
+  EXPECT_EQ(*result.factors.users.row(0), 3.0F);
+}
+
+/// What was kept of an earlier iteration is not what the newest one made.
+TEST(Iterate, AStopWaitsForAnIterationAfterAQuickOne) {
+  std::atomic<bool> stop = false;
+  CountingTrainer trainer([&](int step, const RunControl& control) {
+    if (step == 1) std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    if (step == 3) stop = true;
+    control.check();
+  });
+  IterationRun run;
+  run.stop = &stop;
+  const IterationResult result = iterate(trainer, {10, 0.0, 0}, run);
+  EXPECT_EQ(result.stop_reason, "stopped");
+  EXPECT_EQ(result.best_iteration, 3);
+  EXPECT_EQ(*result.factors.users.row(0), 3.0F);
+}
+
+/// As of a GPU with tables of gigabytes: copies would take most of the time.
+TEST(Iterate, FactorsThatTakeLongToFetchAreNotKeptForAStop) {
+  std::atomic<bool> stop = false;
+  CountingTrainer trainer([&](int step, const RunControl& control) {
+    if (step == 3) stop = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    control.check();
+  });
+  trainer.fetching = std::chrono::milliseconds(300);
+  IterationRun run;
+  run.stop = &stop;
+  const IterationResult result = iterate(trainer, {10, 0.0, 0}, run);
+  EXPECT_EQ(trainer.fetches, 1) << "after the first iteration, to see how long it takes";
+  EXPECT_EQ(result.best_iteration, 3) << "which is not broken off";
   EXPECT_EQ(*result.factors.users.row(0), 3.0F);
 }
 
