@@ -114,8 +114,8 @@ def draw(points, roof, file):
     import math  # pylint: disable=import-outside-toplevel
 
     def place(intensity, rate):
-        x = 70 + 110 * (math.log10(min(max(intensity, 0.01), 1e4)) + 2)
-        return x, 430 - 80 * (math.log10(min(max(rate * 1e-12, 0.01), 1e3)) + 2)
+        x = 70 + 110 * (math.log10(min(intensity, 1e4)) + 2)
+        return x, 430 - 80 * (math.log10(min(rate * 1e-12, 1e3)) + 2)
     bandwidth, peak = roof
     works = list(dict.fromkeys(point.work for point in points))
     parts = ['<svg xmlns="http://www.w3.org/2000/svg" width="960" height="480" font-family="sans-serif" font-size="13">',

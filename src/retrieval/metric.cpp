@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "core/first_bad.h"
 #include "core/system/parallel.h"
 #include "likewise/error.h"
 
@@ -75,14 +74,7 @@ const Metric& metric_of(SimilarityMetric metric) {
 
 std::optional<Place> refused_place(const Metric& metric, const MatrixView& rows) {
   if (!metric.refuses_negatives) return std::nullopt;
-  const auto is_negative = [](float x) { return x < 0.0F; };
-  const Offset first = first_bad(rows.rows, [&](Offset r) {
-    return std::ranges::any_of(rows.row_span(static_cast<Index>(r)), is_negative);
-  });
-  if (first < 0) return std::nullopt;
-  const auto row = rows.row_span(static_cast<Index>(first));
-  const auto bad = std::ranges::find_if(row, is_negative);
-  return Place{static_cast<Index>(first), static_cast<Index>(bad - row.begin()), *bad};
+  return first_bad_number(rows, [](float x) { return x < 0.0F; });
 }
 
 void refuse_place(const Metric& metric, const Place& place, const std::string& where) {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "backends/jobs/top_k.h"
+#include "core/first_bad.h"
 #include "likewise/matrix.h"
 #include "likewise/recommender.h"
 
@@ -27,13 +28,6 @@ struct Metric {
 };
 
 [[nodiscard]] const Metric& metric_of(SimilarityMetric metric);
-
-/// A number of a table.
-struct Place {
-  Index row = 0;
-  Index column = 0;
-  float number = 0.0F;
-};
 
 /// The first number that the metric does not take, of a table of finite numbers.
 [[nodiscard]] std::optional<Place> refused_place(const Metric& metric, const MatrixView& rows);

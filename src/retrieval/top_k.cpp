@@ -54,15 +54,11 @@ void check_top_k(const MatrixView& items, const MatrixView& queries, Index k,
 }
 
 void check_numbers(const MatrixView& matrix, const char* what) {
-  const Offset row = first_bad(matrix.rows, [&](Offset r) {  // NaN is out of range
-    return !std::ranges::all_of(matrix.row_span(static_cast<Index>(r)), is_in_range);
-  });
-  if (row < 0) return;
-  const auto numbers = matrix.row_span(static_cast<Index>(row));
-  const auto bad = std::ranges::find_if_not(numbers, is_in_range);
+  const auto bad = first_bad_number(matrix, [](float x) { return !is_in_range(x); });  // NaN too
+  if (!bad) return;
   require(false, fmt::format("{}: the number {} in row {}, column {} is not one of at most {:g} in "
                              "size",
-                             what, *bad, row, bad - numbers.begin(), kLargestNumber));
+                             what, bad->number, bad->row, bad->column, kLargestNumber));
 }
 
 void check_top_k_numbers(const MatrixView& items, const MatrixView& queries,

@@ -12,8 +12,8 @@
 #include "likewise/error.h"
 #include "likewise/features.h"
 #include "retrieval/batches.h"
-#include "serving/known_pairs.h"
 #include "serving/missing_cells.h"
+#include "serving/rate_pairs.h"
 
 namespace likewise {
 namespace {

@@ -7,8 +7,8 @@
 #include "core/system/parallel.h"
 #include "core/system/seconds.h"
 #include "serving/knn_predictor.h"
-#include "serving/known_pairs.h"
 #include "serving/missing_cells.h"
+#include "serving/rate_pairs.h"
 
 namespace likewise {
 

@@ -111,16 +111,11 @@ namespace {
 /// Steps that are too long end beyond what lists are made of before they end beyond all numbers.
 void require_not_diverged(const Factors& factors) {
   for (const Side side : {Side::kUsers, Side::kItems}) {
-    const Matrix& table = factors.side(side);
-    const auto bad_of = [&](Offset row) {
-      return std::ranges::find_if_not(table.row_span(static_cast<Index>(row)), is_in_range);
-    };
-    const Offset row = first_bad(table.rows(), [&](Offset at) {
-      return bad_of(at) != table.row_span(static_cast<Index>(at)).end();
-    });
-    if (row < 0) continue;
-    throw PlacedError(ErrorKind::kNumerical, {{side, static_cast<Index>(row)}},
-                      [number = *bad_of(row)](std::span<const std::string> names) {
+    const auto bad =
+        first_bad_number(factors.side(side).view(), [](float x) { return !is_in_range(x); });
+    if (!bad) continue;
+    throw PlacedError(ErrorKind::kNumerical, {{side, bad->row}},
+                      [number = bad->number](std::span<const std::string> names) {
                         return fmt::format(
                             "training diverged: a factor of {} is {:g}; take a "
                             "smaller learning_rate, or a larger regularization",

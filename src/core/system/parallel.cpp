@@ -21,6 +21,7 @@ void run_tasks(Offset count, TaskView task) {
 #ifdef LIKEWISE_PLAIN_THREADS
   run_on_plain_threads(count, one);
 #else
+  if (count == 1) return one(0);  // questions about one user are many
   // A context of its own: where a task of a loop throws, oneTBB stops the loops inside its other
   // tasks too, and those return as if they were done.
   tbb::task_group_context own(tbb::task_group_context::isolated);

@@ -14,6 +14,16 @@
 namespace likewise {
 namespace {
 
+/// As an H200, and as an H100, by another name.
+[[nodiscard]] GpuInfo h200() {
+  return {"Fine GPU",        9,  0,
+          Offset{140} << 30, {}, {132, 1.98e9, 4.9e12, 60 << 20, 228 << 10, 227 << 10}};
+}
+[[nodiscard]] GpuInfo h100() {
+  return {"Fine GPU",       9,  0,
+          Offset{80} << 30, {}, {132, 1.98e9, 3.35e12, 50 << 20, 228 << 10, 227 << 10}};
+}
+
 /// One saves a half of 0.6 s and takes 0.3 s to start: more than 0.6 s is needed.
 TEST(SeveralGpusPay, WhereTheySaveMoreThanTheyTakeToStart) {
   EXPECT_FALSE(several_gpus_pay(0.59, 2));
@@ -25,8 +35,7 @@ TEST(SeveralGpusPay, WhereTheySaveMoreThanTheyTakeToStart) {
 
 /// Two GPUs save a half of what one takes, less the half of all rows that each receives.
 TEST(SeveralGpusPay, SgdSavesWhatRatingsTakeLessWhatIsExchanged) {
-  const GpuSpecs specs{132, 1.98e9, 4.9e12, 60 << 20, 228 << 10, 227 << 10};
-  const GpuInfo gpu{"Fine GPU", 9, 0, Offset{140} << 30, {}, specs};
+  const GpuInfo gpu = h200();
   const SgdShape netflix{480'189, 17'770, 89'200'000};
   SgdParams params;
   params.factors = 128;
@@ -48,8 +57,7 @@ TEST(SeveralGpusPay, SgdSavesWhatRatingsTakeLessWhatIsExchanged) {
 /// Milliseconds of an epoch on one H100 and on two (performance.md). Where two are slower they
 /// save nothing, so that `auto` never takes them there.
 TEST(SeveralGpusPay, SgdTakesWhatWasMeasuredOnTwo) {
-  const GpuSpecs specs{132, 1.98e9, 3.35e12, 50 << 20, 228 << 10, 227 << 10};
-  const GpuInfo gpu{"Fine GPU", 9, 0, Offset{80} << 30, {}, specs};
+  const GpuInfo gpu = h100();
   struct Measured {
     SgdShape shape;
     int factors;
@@ -75,8 +83,7 @@ TEST(SeveralGpusPay, SgdTakesWhatWasMeasuredOnTwo) {
 
 /// Of ALS on the Netflix shape two GPUs save a little less than half.
 TEST(SeveralGpusPay, AlsSavesWhatTheOthersSolve) {
-  const GpuSpecs specs{132, 1.98e9, 4.9e12, 60 << 20, 228 << 10, 227 << 10};
-  const GpuInfo gpu{"Fine GPU", 9, 0, Offset{140} << 30, {}, specs};
+  const GpuInfo gpu = h200();
   const AlsShape netflix{480'189, 17'770, 99'072'112};
   AlsParams params;
   params.factors = 128;
@@ -96,8 +103,7 @@ TEST(SeveralGpusPay, AlsSavesWhatTheOthersSolve) {
 
 /// The same of an iteration of ALS: no more is promised than two saved.
 TEST(SeveralGpusPay, AlsSavesWhatWasMeasuredOnTwoAtMost) {
-  const GpuSpecs specs{132, 1.98e9, 3.35e12, 50 << 20, 228 << 10, 227 << 10};
-  const GpuInfo gpu{"Fine GPU", 9, 0, Offset{80} << 30, {}, specs};
+  const GpuInfo gpu = h100();
   const AlsShape netflix{480'189, 17'770, 99'072'112};
   for (const auto& [factors, tuning, one, two] :
        {std::tuple{64, AlsTuning{64, 0, 0, 4096}, 7.3, 3.9},
@@ -116,8 +122,7 @@ TEST(SeveralGpusPay, AlsSavesWhatWasMeasuredOnTwoAtMost) {
 /// Milliseconds of an iteration on one H200 and on two (docs/papers/tan-2018.md), of ratings by
 /// users with many and with few.
 TEST(SeveralGpusPay, ExplicitAlsTakesWhatWasMeasuredOnTwo) {
-  const GpuSpecs specs{132, 1.98e9, 4.9e12, 60 << 20, 228 << 10, 227 << 10};
-  const GpuInfo gpu{"Fine GPU", 9, 0, Offset{140} << 30, {}, specs};
+  const GpuInfo gpu = h200();
   AlsParams params = AlsParams::defaults(Feedback::kExplicit);
   params.factors = 64;
   params.iterations = 1;
@@ -140,8 +145,7 @@ TEST(SeveralGpusPay, ExplicitAlsTakesWhatWasMeasuredOnTwo) {
 /// Of four shapes, by their defaults with 64 factors: one of two H100 trains all but the largest
 /// (docs/papers/tan-2018.md).
 TEST(SeveralGpusPay, TwoTrainTheLargestOfFourShapes) {
-  const GpuSpecs specs{132, 1.98e9, 3.35e12, 50 << 20, 228 << 10, 227 << 10};
-  const GpuInfo gpu{"Fine GPU", 9, 0, Offset{80} << 30, {}, specs};
+  const GpuInfo gpu = h100();
   AlsParams als = AlsParams::defaults(Feedback::kImplicit);
   als.factors = 64;
   SgdParams sgd;
@@ -167,8 +171,7 @@ TEST(SeveralGpusPay, TwoTrainTheLargestOfFourShapes) {
 
 /// By the counts of the problem, as a GPU itself expects it.
 TEST(SeveralGpusPay, ASearchTakesWhatItsCountsSay) {
-  const GpuSpecs specs{132, 1.98e9, 4.9e12, 60 << 20, 228 << 10, 227 << 10};
-  const GpuInfo gpu{"Fine GPU", 9, 0, Offset{140} << 30, {}, specs};
+  const GpuInfo gpu = h200();
   const CsrMatrix matrix = test::random_csr(400, 50, 6.0, 5);
   double common = 0.0;
   const CsrMatrix by_column = transpose(matrix.view());
