@@ -16,6 +16,7 @@ the epochs. They also go to the file BENCH_CURVES. LIBMF at its best is built fr
         pip install --no-binary libmf libmf
 """
 import argparse
+import contextlib
 import os
 import pathlib
 import statistics
@@ -44,7 +45,8 @@ def rmse(predicted, values):
 
 
 def train_libmf(rows, factors, epochs, given):
-    from libmf import mf
+    with contextlib.redirect_stdout(None):  # it says where it is installed
+        from libmf import mf
     engine = mf.MF(k=factors, nr_iters=epochs, nr_threads=given.threads, quiet=True,
                    lambda_p1=0.0, lambda_q1=0.0, lambda_p2=given.regularization,
                    lambda_q2=given.regularization,

@@ -61,7 +61,7 @@ def libraries(lab, packages, *words):
 
 def spark(lab):
     lab.large()
-    lab.command(lab.peer("pyspark", "likewise"), "bench/compare_spark.py", "--rounds", 4, "--mllib-iterations", "1,1,4",
+    lab.command(lab.peer("pyspark", "pyarrow", "likewise"), "bench/compare_spark.py", "--rounds", 4, "--mllib-iterations", "1,1,4",
                 "--memory", "6g")
 
 

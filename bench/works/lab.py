@@ -97,7 +97,7 @@ class Lab:
 
     def memory(self, gib):
         if not self.listed and memory_of_machine() < gib:
-            raise LeftOut(f"{memory_of_machine():.0f} GiB of memory, and it takes {gib}")
+            raise LeftOut(f"{memory_of_machine():.1f} GiB of memory, and it takes {gib}")
 
     def tool(self, name):
         if not self.listed and not shutil.which(name):
