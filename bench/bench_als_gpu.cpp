@@ -24,7 +24,6 @@
 ///
 /// DATA is a file of interactions, or a shape of `likewise generate` such as netflix:explicit.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <sstream>
@@ -40,6 +39,7 @@
 #include "backends/cuda/host/load_plugin.h"
 #include "backends/jobs/device_jobs.h"
 #include "core/system/parallel.h"
+#include "core/system/seconds.h"
 #include "gather_floor.h"
 #include "likewise/likewise.h"
 #include "link_rate.h"
@@ -76,18 +76,9 @@ struct Data {
   return train_als(data.by_user.view(), params, device).factors;
 }
 
-template <class Work>
-[[nodiscard]] double seconds_of(const Work& work) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
 /// "median (least - most)" in milliseconds.
-[[nodiscard]] std::string spread(std::vector<double> seconds) {
-  std::ranges::sort(seconds);
-  return fmt::format("{:.1f} ({:.1f} - {:.1f})", 1e3 * median(seconds), 1e3 * seconds.front(),
-                     1e3 * seconds.back());
+[[nodiscard]] std::string spread_ms(const std::vector<double>& seconds) {
+  return spread(seconds, 1, 1e3);
 }
 
 /// Seconds of gathering a row of so many bytes for each interaction of an iteration's two halves.
@@ -162,7 +153,7 @@ void print_speed(const Data& data, const Device& device, int factors, int iterat
     floor = fmt::format("{:.2f} | {:.0f} %", 1e3 * gather, 100 * gather / seconds);
   }
   fmt::print("| {} | {} | {} | {} | {:.3g} | {} | {:.3g} | {:.3g} | {:.2f} | {:.3f} |\n", data.name,
-             device.name(), factors, spread(speed.iterations), 2 * n * row_bytes * 1e-9, floor,
+             device.name(), factors, spread_ms(speed.iterations), 2 * n * row_bytes * 1e-9, floor,
              operations * 1e-12, operations * 1e-12 / seconds, speed.load, speed.fetch);
   std::fflush(stdout);
 }
@@ -244,7 +235,7 @@ void print_ranks(const Data& data, const std::vector<int>& gpus, int factors, in
   fmt::print(
       "| {} | {} | {} | {} | {} | {:.2f} | {:.1f} | {:.0f} | {:.0f} % | {:.2f} | {:.2f} | "
       "{:.2f}, {:.2f} |\n",
-      data.name, gpus.size(), factors, spread(one.iterations), spread(all.iterations),
+      data.name, gpus.size(), factors, spread_ms(one.iterations), spread_ms(all.iterations),
       median(one.iterations) / median(all.iterations), 1e-6 * static_cast<double>(all.each.bytes),
       1e-9 * rate, 100 * rate / link, 1e3 * all.each.seconds, 1e3 * all.each.exposed, one.load,
       all.load);
@@ -398,7 +389,7 @@ void print_parts(const Data& data, const Device& device, int factors) {
                          double without_steps) {
     const double whole = median(all);
     fmt::print("| {} | {} | {} | {} | {:.1f} | {:.1f} | {:.1f} | {:.0f} % |\n", data.name, factors,
-               solver, spread(all), 1e3 * load, 1e3 * (without_steps - load),
+               solver, spread_ms(all), 1e3 * load, 1e3 * (without_steps - load),
                1e3 * (whole - without_steps), 100 * (1 - without_steps / whole));
     std::fflush(stdout);
   };
@@ -528,7 +519,7 @@ struct Objectives {
 /// A row of the table. `numbers` are as many as iterations, and one more.
 void print_accuracy(const std::string& label, const Objectives& found, const char* format,
                     const std::vector<double>& numbers) {
-  fmt::print("| {} | {} |", label, spread(found.seconds));
+  fmt::print("| {} | {} |", label, spread_ms(found.seconds));
   for (const double x : numbers) fmt::print(fmt::runtime(format), x);
   fmt::print("\n");
   std::fflush(stdout);

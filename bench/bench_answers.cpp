@@ -3,7 +3,6 @@
 /// CPU: what another front door may be compared with (bench/compare_python.py).
 ///
 ///     bench_answers MODEL N THREADS        two numbers: recommend, similar
-#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <numeric>
@@ -12,18 +11,12 @@
 #include <fmt/format.h>
 #include <tbb/global_control.h>
 
+#include "core/system/seconds.h"
 #include "likewise/model.h"
 #include "likewise/recommender.h"
 
 namespace likewise {
 namespace {
-
-template <class Work>
-double seconds(const Work& work) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 int run(const char* file, Index n, int threads) {
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
@@ -36,11 +29,11 @@ int run(const char* file, Index n, int threads) {
   RecommendOptions options;
   options.n = n;
   std::size_t answers = 0;
-  const double lists = seconds([&] {
+  const double lists = seconds_of([&] {
     const Recommender recommender(model, open_device("cpu"));
     answers += recommender.recommend(users, options).items.size();
   });
-  const double similar = seconds([&] {
+  const double similar = seconds_of([&] {
     const Recommender recommender(model, open_device("cpu"));
     answers += recommender.similar(Side::kItems, items, n, SimilarityMetric::kCosine).items.size();
   });

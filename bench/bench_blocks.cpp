@@ -10,7 +10,6 @@
 /// long the longest takes over their mean, and all of them one after the other compared to the
 /// whole search. Medians of five rounds after one.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <functional>
 #include <numeric>
@@ -23,6 +22,7 @@
 
 #include "algorithms/knn/similarity.h"
 #include "backends/jobs/device_jobs.h"
+#include "core/system/seconds.h"
 #include "likewise/likewise.h"
 #include "program.h"
 #include "retrieval/nearest_rows.h"
@@ -32,13 +32,11 @@ namespace {
 
 constexpr int kRounds = 5;
 
-[[nodiscard]] double seconds_of(const std::function<void()>& work) {
+[[nodiscard]] double usual_seconds(const std::function<void()>& work) {
   std::vector<double> all;
   for (int round = 0; round <= kRounds; ++round) {
-    const auto begin = std::chrono::steady_clock::now();
-    work();
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
-    if (round > 0) all.push_back(passed.count());
+    const double passed = seconds_of(work);
+    if (round > 0) all.push_back(passed);
   }
   return median(std::move(all));
 }
@@ -83,7 +81,7 @@ void print_row(const CsrView& rows, const KnnSearch& search, Index k, int parts,
   const auto dealt = [&](std::size_t at) { return at % count; };
   std::vector<double> seconds;
   for (int part = 0; part < parts; ++part) {
-    seconds.push_back(seconds_of([&] { (void)search.find_part({part, parts}, k, {}); }));
+    seconds.push_back(usual_seconds([&] { (void)search.find_part({part, parts}, k, {}); }));
   }
   const double all = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   fmt::print("| {} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.2f} | {:.2f} |\n", parts,
@@ -107,7 +105,7 @@ int run(const std::vector<std::string>& words) {
   const SimilarityProblem problem(ratings.view(), params, none);
   const Device device = open_device(words[0]);
   const auto search = job<KnnJob>(device).make_search(problem);
-  const double whole = seconds_of([&] { (void)search->find(params.neighbours, {}); });
+  const double whole = usual_seconds([&] { (void)search->find(params.neighbours, {}); });
   const CsrMatrix rows = words[2] == "user" ? ratings.clone() : transpose(ratings.view());
   fmt::print("{}: the whole search takes {:.2f} ms\n\n", device.name(), 1e3 * whole);
   fmt::print(

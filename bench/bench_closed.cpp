@@ -21,7 +21,6 @@
 ///             candidates gathers, M^3 / 3 operations for each of these; not the search
 ///     lists   a row of the weights read for each interaction; a cache may save some of it
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -35,6 +34,7 @@
 #include "algorithms/ease/ease.h"
 #include "algorithms/spectral/spectral.h"
 #include "core/system/parallel.h"
+#include "core/system/seconds.h"
 #include "likewise/recommender.h"
 #include "likewise/synthetic.h"
 #include "program.h"
@@ -154,16 +154,12 @@ void measure(const Device& device, const std::string& text, int rounds) {
   };
   std::vector<double> seconds;
   for (int round = 0; round <= rounds; ++round) {
-    const auto begin = std::chrono::steady_clock::now();
-    run(control);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    fmt::print(stderr, "{} round {}: {:.3f} s; {}\n", text, round, took.count(), stages);
-    if (round > 0) seconds.push_back(took.count());
+    const double took = seconds_of([&] { run(control); });
+    fmt::print(stderr, "{} round {}: {:.3f} s; {}\n", text, round, took, stages);
+    if (round > 0) seconds.push_back(took);
   }
-  std::ranges::sort(seconds);
-  const double middle = median(seconds);
-  fmt::print("| {} | {} | {:.3f} ({:.3f} - {:.3f}) | {} | {} |\n", text, interactions, middle,
-             seconds.front(), seconds.back(), floor_text(floor, middle), stages);
+  fmt::print("| {} | {} | {} | {} | {} |\n", text, interactions, spread(seconds, 3),
+             floor_text(floor, median(seconds)), stages);
 }
 
 }  // namespace

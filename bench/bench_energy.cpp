@@ -57,18 +57,14 @@ template <class Work>
 }
 
 /// "median (least - most)"; empty where one is missing.
-[[nodiscard]] std::string spread(std::vector<std::optional<double>> values, int digits) {
-  if (!std::ranges::all_of(values, [](const auto& value) { return value.has_value(); })) return {};
-  std::ranges::sort(values);
-  const auto text = [&](double x) { return fmt::format("{:.{}f}", x, digits); };
-  return fmt::format("{} ({} - {})", text(*values[values.size() / 2]), text(*values.front()),
-                     text(*values.back()));
-}
-
 template <class Of>
 [[nodiscard]] std::string spread_of(const std::vector<Round>& rounds, int digits, const Of& of) {
-  std::vector<std::optional<double>> values;
-  for (const Round& round : rounds) values.push_back(of(round));
+  std::vector<double> values;
+  for (const Round& round : rounds) {
+    const std::optional<double> value = of(round);
+    if (!value) return {};
+    values.push_back(*value);
+  }
   return spread(values, digits);
 }
 

@@ -100,11 +100,9 @@ void print_row(const std::string& name, const Device& device, const std::string&
                const Trained& trained, bool measured) {
   std::vector<double> seconds;
   for (const Iteration& one : trained.iterations) seconds.push_back(one.seconds);
-  std::ranges::sort(seconds);
   const Iteration& last = trained.iterations.back();
-  fmt::print("| {} | {} | {} | {:.2f} ({:.2f} - {:.2f}) | {:.3f} | {} | {} | {:.6g} |\n", name,
-             device.name(), training, 1e3 * median(seconds), 1e3 * seconds.front(),
-             1e3 * seconds.back(), elapsed_seconds(trained.iterations).back(),
+  fmt::print("| {} | {} | {} | {} | {:.3f} | {} | {} | {:.6g} |\n", name, device.name(), training,
+             spread(seconds, 2, 1e3), elapsed_seconds(trained.iterations).back(),
              measured ? "" : fmt::format("{:.3f}", trained.before),
              last.validation ? fmt::format("{:.5f}", *last.validation) : "", last.objective);
   std::fflush(stdout);
@@ -145,9 +143,11 @@ int run_all(const std::vector<std::string>& words) {
     const TrainingParams params =
         parse_training(hybrid ? "als" + training.substr(6) : training, feedback);
     const Device device = open_device_to_train(name, params).device;
+    const double start = now();
     const Trained trained =
         hybrid ? run_hybrid(data.train, data.test, params, device)
                : run(data.train, measured ? &data.test : nullptr, metric, params, device);
+    fmt::print(stderr, "{}, {}: {:.1f} s, measuring included\n", name, training, now() - start);
     print_row(words[1], device, training, trained, measured && !hybrid);
     const char* curves = std::getenv("BENCH_CURVES");
     if (curves != nullptr) write_curve(curves, words[1], device, training, trained);

@@ -6,7 +6,6 @@
 ///
 /// A work is SHAPE,user|item,SIMILARITY,K; the shape full:USERSxITEMS has a rating in every cell.
 #include <algorithm>
-#include <chrono>
 #include <random>
 #include <string>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "algorithms/bias/bias.h"
 #include "algorithms/knn/similarity.h"
 #include "backends/jobs/device_jobs.h"
+#include "core/system/seconds.h"
 #include "likewise/knn.h"
 #include "likewise/synthetic.h"
 #include "program.h"
@@ -92,16 +92,10 @@ class Times {
  public:
   template <class Body>
   void add(const Body& body) {
-    const auto begin = std::chrono::steady_clock::now();
-    body();
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
-    all_.push_back(took.count());
+    all_.push_back(1e3 * seconds_of(body));
   }
   [[nodiscard]] double middle() const { return median(all_); }
-  [[nodiscard]] std::string text() const {
-    const auto [low, high] = std::ranges::minmax(all_);
-    return fmt::format("{:.2f} ({:.2f} - {:.2f})", middle(), low, high);
-  }
+  [[nodiscard]] std::string text() const { return spread(all_, 2); }
 
  private:
   std::vector<double> all_;

@@ -8,7 +8,6 @@
 /// a shape of the generator. "made": the model's tables on the device; "similarities" and
 /// "ratings": of all rows, which arrive in ordinary memory; "pairs": a million of them.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -68,10 +67,7 @@ template <class Names>
 class Times {
  public:
   void add(double seconds) { all_.push_back(1e3 * seconds); }
-  [[nodiscard]] std::string text() const {
-    const auto [least, most] = std::ranges::minmax(all_);
-    return fmt::format("{:.2f} ({:.2f} - {:.2f})", median(all_), least, most);
-  }
+  [[nodiscard]] std::string text() const { return spread(all_, 2); }
 
  private:
   std::vector<double> all_;

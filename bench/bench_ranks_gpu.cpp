@@ -13,7 +13,6 @@
 /// Median and range of seven rounds after two. Whether all GPUs gave the bits of one is looked at
 /// in every work.
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <functional>
 #include <iterator>
@@ -27,6 +26,7 @@
 #include "algorithms/sgd/setup.h"
 #include "backends/cuda/host/load_plugin.h"
 #include "backends/jobs/device_jobs.h"
+#include "core/system/seconds.h"
 #include "likewise/likewise.h"
 #include "normal_rows.h"
 #include "program.h"
@@ -49,11 +49,6 @@ struct Times {
   std::vector<double> all;
 
   void take(const std::function<void()>& on_one, const std::function<void()>& on_all) {
-    const auto seconds_of = [](const std::function<void()>& work) {
-      const auto begin = std::chrono::steady_clock::now();
-      work();
-      return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    };
     for (int round = 0; round < kWarmUp + kRounds; ++round) {
       const double first = seconds_of(on_one);
       const double second = seconds_of(on_all);
@@ -64,9 +59,8 @@ struct Times {
   }
 };
 
-[[nodiscard]] std::string spread(const std::vector<double>& seconds) {
-  const auto [least, most] = std::ranges::minmax(seconds);
-  return fmt::format("{:.2f} ({:.2f} - {:.2f})", 1e3 * median(seconds), 1e3 * least, 1e3 * most);
+[[nodiscard]] std::string spread_ms(const std::vector<double>& seconds) {
+  return spread(seconds, 2, 1e3);
 }
 
 void print_row(const std::string& work, const Gpus& gpus, const Times& times, bool same,
@@ -78,8 +72,9 @@ void print_row(const std::string& work, const Gpus& gpus, const Times& times, bo
         "{:.1f} | {}", static_cast<double>(traffic->bytes) / rounds * 1e-6,
         traffic->seconds > 0 ? fmt::format("{:.2f}", 1e3 * traffic->seconds / rounds) : "");
   }
-  fmt::print("| {} | {} | {} | {} | {:.2f} | {} | {} |\n", work, gpus.count, spread(times.one),
-             spread(times.all), median(times.one) / median(times.all), same ? "yes" : "NO", moved);
+  fmt::print("| {} | {} | {} | {} | {:.2f} | {} | {} |\n", work, gpus.count, spread_ms(times.one),
+             spread_ms(times.all), median(times.one) / median(times.all), same ? "yes" : "NO",
+             moved);
   std::fflush(stdout);
 }
 
@@ -155,7 +150,7 @@ void tell_parts(const std::string& work, const KnnSearch& search, Index k, int c
     Times part;
     part.take([&] { (void)search.find_part({number, count}, k, {}); }, [] {});
     fmt::print(stderr, "{}, part {} of {} alone: {} ms\n", work, number + 1, count,
-               spread(part.one));
+               spread_ms(part.one));
   }
 }
 

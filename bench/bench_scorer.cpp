@@ -5,7 +5,6 @@
 ///     bench_scorer [USERS ITEMS FACTORS K THREADS]          synthetic long-tailed factors
 ///     bench_scorer FILE_PREFIX K THREADS                    raw float32 factors (see load())
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
@@ -21,6 +20,7 @@
 #include "backends/cpu/top_k/top_k_search.h"
 #include "backends/jobs/device_jobs.h"
 #include "core/system/parallel.h"
+#include "core/system/seconds.h"
 #include "likewise/control.h"
 
 namespace likewise {
@@ -32,12 +32,6 @@ struct Problem {
   std::vector<float> item_bias;
   CsrMatrix seen;
 };
-
-double seconds(const std::function<void()>& work) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 /// Rows of lognormal lengths, the spread that trained factors show; taste decays over factors.
 Matrix made_up(Index rows, Index cols, double spread, std::uint64_t seed) {
@@ -125,14 +119,14 @@ double sgemm_rate(const Problem& p) {
   };
   run();
   double best = 1e9;
-  for (int i = 0; i < 100; ++i) best = std::min(best, seconds(run));
+  for (int i = 0; i < 100; ++i) best = std::min(best, seconds_of(run));
   return 2.0 * rows * cols * p.users.cols() / best * 1e-9;
 }
 
 void measure(const Problem& p, Index k, bool filtered, EstimateKind kind) {
   ScanCounts counts;
   std::unique_ptr<Scorer> scorer;
-  const double packing = seconds([&] {
+  const double packing = seconds_of([&] {
     scorer = make_cpu_scorer(p.items.view(), p.item_bias, ScoreKind::kDot, {&counts, kind});
   });
   TopKFilter filter;
@@ -141,7 +135,7 @@ void measure(const Problem& p, Index k, bool filtered, EstimateKind kind) {
   double checksum = 0.0;
   const std::clock_t cpu_begin = std::clock();
   for (int i = 0; i < 5; ++i) {
-    times.push_back(seconds([&] {
+    times.push_back(seconds_of([&] {
       const TopKResult top = scorer->top_k(p.users.view(), k, filter, {});
       for (const float s : top.scores) checksum += s;
     }));

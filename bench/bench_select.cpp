@@ -15,7 +15,6 @@
 ///
 /// Rows of a Markdown table. Medians of seven rounds after one, with the least and the most.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <functional>
 #include <limits>
@@ -30,6 +29,7 @@
 #include <fmt/format.h>
 
 #include "core/linalg/dense_kernels.h"
+#include "core/system/seconds.h"
 #include "likewise/likewise.h"
 #include "program.h"
 
@@ -44,13 +44,10 @@ constexpr int kRounds = 7;
   std::vector<double> all;
   for (int round = 0; round <= kRounds; ++round) {
     prepare();
-    const auto begin = std::chrono::steady_clock::now();
-    work();
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
-    if (round > 0) all.push_back(unit * passed.count());
+    const double passed = seconds_of(work);
+    if (round > 0) all.push_back(passed);
   }
-  std::ranges::sort(all);
-  return fmt::format("{:.1f} ({:.1f} - {:.1f})", median(all), all.front(), all.back());
+  return likewise::spread(all, 1, unit);
 }
 
 [[nodiscard]] std::vector<int> numbers(const std::string& text) {

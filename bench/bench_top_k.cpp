@@ -10,14 +10,16 @@
 /// queries must not get what users of that shape have seen. Rows of a Markdown table: the median of
 /// five searches after one, with the least and the most.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
+#include <optional>
+#include <span>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/system/seconds.h"
 #include "likewise/likewise.h"
 #include "normal_rows.h"
 #include "program.h"
@@ -26,10 +28,6 @@ namespace likewise {
 namespace {
 
 constexpr int kRounds = 5;
-
-[[nodiscard]] double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 [[nodiscard]] std::vector<int> numbers(const std::string& text) {
   std::vector<int> all;
@@ -42,17 +40,13 @@ void print_row(const FactorSearch& search, const MatrixView& queries, const Devi
                const std::string& metric, const FactorSearchOptions& options) {
   std::vector<double> seconds;
   for (int round = 0; round <= kRounds; ++round) {
-    const double begin = now();
-    (void)search.top_k(queries, options);
-    if (round > 0) seconds.push_back(now() - begin);
+    const double passed = seconds_of([&] { (void)search.top_k(queries, options); });
+    if (round > 0) seconds.push_back(passed);
   }
-  std::ranges::sort(seconds);
-  const double middle = median(seconds);
   const double products = 2.0 * queries.rows * search.rows() * search.factors();
-  fmt::print("| {} x {} | {} | {} | {} | {} | {} | {:.4f} ({:.4f} - {:.4f}) | {:.1f} |\n",
-             queries.rows, search.rows(), search.factors(), options.n, metric,
-             options.excluded == nullptr ? "" : "yes", device.name(), middle, seconds.front(),
-             seconds.back(), products * 1e-12 / middle);
+  fmt::print("| {} x {} | {} | {} | {} | {} | {} | {} | {:.1f} |\n", queries.rows, search.rows(),
+             search.factors(), options.n, metric, options.excluded == nullptr ? "" : "yes",
+             device.name(), spread(seconds, 4), products * 1e-12 / median(seconds));
   std::fflush(stdout);
 }
 
@@ -80,14 +74,16 @@ int run(const std::vector<std::string>& words) {
                                      : normal_rows(item_count, factors, metric, 1);
     const Matrix others = normal_rows(query_count, factors, metric, 1'000'003);
     const MatrixView queries = query_count > 0 ? others.view() : items.view();
-    const double begin = now();
-    const FactorSearch search(items.view(), {}, metric, device);
-    fmt::print(stderr, "made in {:.4f} s\n", now() - begin);
+    std::optional<FactorSearch> search;
+    const std::span<const float> no_bias;
+    const double making =
+        seconds_of([&] { search.emplace(items.view(), no_bias, metric, device); });
+    fmt::print(stderr, "made in {:.4f} s\n", making);
     for (const int k : numbers(words[4])) {
       FactorSearchOptions options;
       options.n = k;
       if (words.size() == 7) options.excluded = &seen_view;
-      print_row(search, queries, device, words[5], options);
+      print_row(*search, queries, device, words[5], options);
     }
   }
   return 0;

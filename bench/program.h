@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// `run_program`: the main() of benchmarks that take words; `run_works`: of those that take DEVICE
-/// ROUNDS WORK...; `median`: what they print of their rounds.
+/// ROUNDS WORK...; `median`, `spread`: what they print of their rounds.
 #pragma once
 
 #include <algorithm>
@@ -20,6 +20,15 @@ namespace likewise {
   std::ranges::sort(values);
   const std::size_t half = values.size() / 2;
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+/// "median (least - most)" of one value at least, each times `unit`, with so many digits behind the
+/// point.
+[[nodiscard]] inline std::string spread(const std::vector<double>& values, int digits,
+                                        double unit = 1.0) {
+  const auto text = [&](double value) { return fmt::format("{:.{}f}", unit * value, digits); };
+  const auto [least, most] = std::ranges::minmax(values);
+  return fmt::format("{} ({} - {})", text(median(values)), text(least), text(most));
 }
 
 /// run(the words of the command line) says how to exit; what it throws is told after the program's

@@ -86,7 +86,7 @@ struct Train {
     if (chosen_by_data) progress.say(device_line(plan.device));
     const FeatureTables tables = read_features_with_report(features, progress);
     check_features(data, tables);
-    for (const std::string& note : plan.notes) progress.say("note: " + spelled(note, as_option));
+    tell_notes(plan.notes, progress);
     if (verbose) {
       progress.say(fmt::format("parameters: {}", effective_text(plan.params)));
       if (!plan.tuning.empty()) progress.say(fmt::format("tuning: {}", plan.tuning));
@@ -113,6 +113,7 @@ struct Train {
     how.source = base_name(ratings);
     const auto model =
         std::make_shared<Model>(train_with_report(plan, data, std::move(how), progress));
+    tell_notes(notes_on(*model), progress);
     add_features_with_report(*model, tables, progress);
     model->titles = titles.given() || !earlier ? std::move(called) : earlier->titles.share();
     progress.stage("save");
@@ -136,6 +137,10 @@ struct Train {
     request.validation = {asked_metric(), !validation_candidates.empty(), validation_negatives, {}};
     if (target) request.validation->target = target->value;
     return request;
+  }
+
+  static void tell_notes(const std::vector<std::string>& notes, Progress& progress) {
+    for (const std::string& note : notes) progress.say("note: " + spelled(note, as_option));
   }
 
   /// Of --algorithm auto, before anything is read.

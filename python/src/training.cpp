@@ -53,10 +53,8 @@ struct Measured {
   return prepare(request, *data.interactions);
 }
 
-[[nodiscard]] nb::list notes_of(const TrainingPlan& plan) {
-  nb::list notes;
-  for (const std::string& note : plan.notes) notes.append(spelled(note, as_keyword));
-  return notes;
+void add_notes(const std::vector<std::string>& notes, nb::list& to) {
+  for (const std::string& note : notes) to.append(spelled(note, as_keyword));
 }
 
 /// What a training of these parameters on these data would do, as likewise.TrainingPlan has it.
@@ -73,6 +71,8 @@ struct Measured {
   }
   nb::dict memory;
   for (const MemoryPlan::Part& part : plan.memory.parts) memory[part.name.c_str()] = part.bytes;
+  nb::list notes;
+  add_notes(plan.notes, notes);
   nb::dict all;
   all["algorithm"] = std::string(algorithm_name(plan.params));
   all["algorithm_reason"] = plan.algorithm_reason;
@@ -83,7 +83,7 @@ struct Measured {
   all["validation_metric"] = plan.validation ? plan.validation->metric : std::string();
   all["tuning"] = plan.tuning;
   all["memory"] = memory;
-  all["notes"] = notes_of(plan);
+  all["notes"] = notes;
   all["text"] = describe(plan);
   return all;
 }
@@ -121,11 +121,16 @@ void report(Background& background, const nb::object& listener, const Iteration&
     report(background, on_iteration, state.iterations.back());
   };
   std::optional<Model> model;
+  std::vector<std::string> of_model;
   background.run(threads, [&] {
     model.emplace(train(plan, *data.interactions, run));
+    of_model = notes_on(*model);
     background.keep_answer();
   });
-  return nb::make_tuple(Trained(std::move(*model)), background.interruption(), notes_of(plan));
+  nb::list notes;
+  add_notes(plan.notes, notes);
+  add_notes(of_model, notes);
+  return nb::make_tuple(Trained(std::move(*model)), background.interruption(), notes);
 }
 
 /// Sparse rows of Python's, borrowed; offsets are made 64-bit.

@@ -11,30 +11,12 @@
 
 #include "algorithms/sgd/setup.h"
 #include "core/exchanged.h"
+#include "core/linalg/fill_rows.h"
 #include "core/linalg/row_copies.h"
-#include "core/system/parallel.h"
 #include "likewise/error.h"
 
 namespace likewise {
 namespace {
-
-constexpr Offset kRowsAtATime = 1024;
-
-/// Rows with as many cells as `count(row)` says, which `fill(row, begin)` writes.
-template <class Count, class Fill>
-[[nodiscard]] CsrMatrix fill_rows(Index rows, Index columns, const Count& count, const Fill& fill) {
-  CsrMatrix matrix{rows, columns, Array<Offset>(Offset{rows} + 1), {}, {}};
-  parallel_for(rows, kRowsAtATime,
-               [&](Offset row) { matrix.offsets[row + 1] = count(static_cast<Index>(row)); });
-  std::partial_sum(matrix.offsets.begin(), matrix.offsets.end(), matrix.offsets.begin());
-  matrix.columns = Array<Index>::uninitialized(matrix.offsets[rows]);
-  matrix.values = Array<float>::uninitialized(matrix.offsets[rows]);
-  parallel_for(rows, kRowsAtATime, [&](Offset row) {
-    fill(static_cast<Index>(row), matrix.columns.data() + matrix.offsets[row],
-         matrix.values.data() + matrix.offsets[row]);
-  });
-  return matrix;
-}
 
 [[nodiscard]] Array<float> some_rows(const Array<float>& from, std::span<const Index> rows) {
   if (from.empty()) return {};

@@ -4,19 +4,24 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "core/linalg/fill_rows.h"
 #include "core/merged_value.h"
 #include "core/system/parallel.h"
 #include "likewise/error.h"
+#include "training/growth.h"
 
 namespace likewise {
 namespace {
 
 constexpr Offset kRowsPerBlock = 256;
+constexpr Offset kIdsPerBlock = 1 << 14;
 
 /// Integers by value, then the rest.
 [[nodiscard]] IdMap integers_before_text(std::vector<std::string> names) {
@@ -41,35 +46,65 @@ constexpr Offset kRowsPerBlock = 256;
   return std::ssize(ids.integers()) == ids.size();
 }
 
-/// Those of the first keep their order, which decides between equal scores, and stay text or
-/// integers as far as can be: text that joins integers comes after them.
-[[nodiscard]] IdMap union_of(const IdMap& first, const IdMap& second) {
+/// Text ids, byte by byte, and others that are not among them.
+[[nodiscard]] IdMap with_text(const IdMap& ids, std::vector<std::string> others) {
+  std::ranges::sort(others);
+  std::string chars;
+  chars.reserve(ids.chars().size());
+  Array<Offset> offsets(Offset{ids.size()} + std::ssize(others) + 1);
+  Offset count = 0;
+  const auto put = [&](std::string_view id) {
+    chars += id;
+    offsets[++count] = std::ssize(chars);
+  };
+  auto other = others.begin();
+  for (Index i = 0; i < ids.size(); ++i) {
+    const auto begin = static_cast<std::size_t>(ids.offsets()[static_cast<std::size_t>(i)]);
+    const auto end = static_cast<std::size_t>(ids.offsets()[static_cast<std::size_t>(i) + 1]);
+    const std::string_view id(ids.chars().data() + begin, end - begin);
+    for (; other != others.end() && *other < id; ++other) put(*other);
+    put(id);
+  }
+  for (; other != others.end(); ++other) put(*other);
+  return IdMap::from_sorted_text(Array<char>::copy_of(chars), std::move(offsets));
+}
+
+/// The first keep their order, which decides between equal scores, and stay text or integers as far
+/// as can be: text that joins integers comes after them. `places` are those of `second` in `first`.
+[[nodiscard]] IdMap union_of(const IdMap& first, const IdMap& second,
+                             std::span<const Index> places) {
   if (first.is_integer() && are_integers(second)) {
     std::vector<std::int64_t> all;
     std::ranges::set_union(first.integers(), second.integers(), std::back_inserter(all));
     return IdMap::from_sorted_integers(Array<std::int64_t>::copy_of(all));
   }
   std::vector<std::string> names;
-  for (const IdMap* ids : {&first, &second}) {
-    for (Index i = 0; i < ids->size(); ++i) names.push_back(ids->name(i));
+  for (Index i = 0; i < second.size(); ++i) {
+    if (places[static_cast<std::size_t>(i)] < 0) names.push_back(second.name(i));
   }
-  return first.integers().empty() ? IdMap::from_text(names)
-                                  : integers_before_text(std::move(names));
+  if (first.integers().empty()) return with_text(first, std::move(names));
+  for (Index i = 0; i < first.size(); ++i) names.push_back(first.name(i));
+  return integers_before_text(std::move(names));
 }
 
+/// -1: nowhere.
 [[nodiscard]] std::vector<Index> places_of(const IdMap& ids, const IdMap& in) {
   std::vector<Index> places(static_cast<std::size_t>(ids.size()));
-  if (ids.is_integer() && in.is_integer()) {
-    const auto all = in.integers();
-    auto at = all.begin();
-    for (Index i = 0; i < ids.size(); ++i) {
-      at = std::find(at, all.end(), ids.integers()[static_cast<std::size_t>(i)]);
-      places[static_cast<std::size_t>(i)] = static_cast<Index>(at - all.begin());
-    }
+  if (!ids.is_integer() || !in.is_integer()) {
+    parallel_for(ids.size(), kRowsPerBlock, [&](Offset i) {
+      places[static_cast<std::size_t>(i)] = in.find(ids.name(static_cast<Index>(i))).value_or(-1);
+    });
     return places;
   }
-  parallel_for(ids.size(), kRowsPerBlock, [&](Offset i) {
-    places[static_cast<std::size_t>(i)] = in.find(ids.name(static_cast<Index>(i))).value();
+  const std::span<const std::int64_t> all = in.integers();
+  parallel_blocks(ids.size(), kIdsPerBlock, [&](Offset begin, Offset end, Offset) {
+    const auto id = [&](Offset i) { return ids.integers()[static_cast<std::size_t>(i)]; };
+    auto at = std::ranges::lower_bound(all, id(begin));
+    for (Offset i = begin; i < end; ++i) {
+      while (at != all.end() && *at < id(i)) ++at;
+      const bool found = at != all.end() && *at == id(i);
+      places[static_cast<std::size_t>(i)] = found ? static_cast<Index>(at - all.begin()) : -1;
+    }
   });
   return places;
 }
@@ -111,28 +146,69 @@ class Part {
   bool rising_;              ///< columns keep their order
 };
 
-/// The cells of both, columns rising and each once. `both` counts those of both parts.
-void merge_cells(const std::vector<Cell>& first, const std::vector<Cell>& second,
-                 Duplicates duplicates, std::vector<Cell>& cells, Offset& both,
-                 Index& first_of_both) {
-  cells.resize(first.size() + second.size());
-  std::ranges::merge(first, second, cells.begin(), {}, &Cell::column, &Cell::column);
-  std::size_t kept = 0;
-  for (const Cell& cell : cells) {
-    if (kept == 0 || cells[kept - 1].column != cell.column) {
-      cells[kept++] = cell;
-      continue;
+/// Writes the cells of both, columns rising and each once; how many there are.
+Offset merge_cells(std::span<const Cell> first, std::span<const Cell> second, Duplicates duplicates,
+                   Index* columns, float* values) {
+  Offset count = 0;
+  const auto put = [&](Index column, float value) {
+    columns[count] = column;
+    values[count++] = value;
+  };
+  auto a = first.begin();
+  auto b = second.begin();
+  while (a != first.end() && b != second.end()) {
+    if (a->column == b->column) {
+      put(a->column, merged_value(a->value, b->value, duplicates));
+      ++a;
+      ++b;
+    } else {
+      const Cell& next = a->column < b->column ? *a++ : *b++;
+      put(next.column, next.value);
     }
-    if (both++ == 0) first_of_both = cell.column;
-    cells[kept - 1].value = merged_value(cells[kept - 1].value, cell.value, duplicates);
   }
-  cells.resize(kept);
+  for (; a != first.end(); ++a) put(a->column, a->value);
+  for (; b != second.end(); ++b) put(b->column, b->value);
+  return count;
+}
+
+/// The first column that both have; they have one.
+[[nodiscard]] Index first_of_both(std::span<const Cell> first, std::span<const Cell> second) {
+  for (auto a = first.begin(), b = second.begin();;) {
+    if (a->column == b->column) return a->column;
+    a->column < b->column ? ++a : ++b;
+  }
+}
+
+[[noreturn]] void refuse_cell_of_both(const Part& first, const Part& second, const UnionOfIds& rows,
+                                      const UnionOfIds& columns, std::span<const Offset> counts) {
+  Index row = 0;
+  while (counts[static_cast<std::size_t>(row)] == first.size(row) + second.size(row)) ++row;
+  std::vector<Cell> left;
+  std::vector<Cell> right;
+  first.load(row, left);
+  second.load(row, right);
+  throw Error(ErrorKind::kBadData,
+              fmt::format("user '{}' and item '{}' have a value already", rows.ids.name(row),
+                          columns.ids.name(first_of_both(left, right))));
+}
+
+/// The first `counts[row]` entries of each row.
+[[nodiscard]] CsrMatrix without_gaps(const CsrMatrix& from, std::span<const Offset> counts) {
+  const auto count = [&](Index row) { return counts[static_cast<std::size_t>(row)]; };
+  return fill_rows(from.rows, from.cols, count, [&](Index row, Index* columns, float* values) {
+    std::copy_n(from.columns.begin() + from.offsets[row], count(row), columns);
+    std::copy_n(from.values.begin() + from.offsets[row], count(row), values);
+  });
 }
 
 }  // namespace
 
 UnionOfIds unite_ids(const IdMap& first, const IdMap& second) {
-  UnionOfIds merged{union_of(first, second), {}, {}};
+  std::vector<Index> known = places_of(second, first);
+  if (std::ranges::find(known, -1) == known.end()) {
+    return {first.share(), all_rows(first.size()), std::move(known)};
+  }
+  UnionOfIds merged{union_of(first, second, known), {}, {}};
   merged.first = places_of(first, merged.ids);
   merged.second = places_of(second, merged.ids);
   return merged;
@@ -162,49 +238,25 @@ MergedMatrix merge_matrices(const CsrView& first, const CsrView& second, const U
   const Index count = rows.ids.size();
   const Part old(first, rows.first, columns.first, count);
   const Part more(second, rows.second, columns.second, count);
-  CsrMatrix merged{count, columns.ids.size(), Array<Offset>(Offset{count} + 1), {}, {}};
-  std::vector<Offset> both(static_cast<std::size_t>(count));
-  std::vector<Index> repeated(static_cast<std::size_t>(count));
-  // Rows of both parts, merged at once: most have cells of one part, and need no more than a copy.
-  std::vector<std::vector<Cell>> of_both(static_cast<std::size_t>(count));
+  // Where a cell is in both, a row needs less.
+  CsrMatrix merged = room_for_rows(count, columns.ids.size(),
+                                   [&](Index row) { return old.size(row) + more.size(row); });
+  std::vector<Offset> counts(static_cast<std::size_t>(count));
   parallel_blocks(count, kRowsPerBlock, [&](Offset begin, Offset end, Offset) {
     std::vector<Cell> left;
     std::vector<Cell> right;
-    for (auto row = static_cast<Index>(begin); row < end; ++row) {
-      merged.offsets[row + 1] = old.size(row) + more.size(row);
-      if (old.size(row) == 0 || more.size(row) == 0) continue;
-      const auto at = static_cast<std::size_t>(row);
-      old.load(row, left);
-      more.load(row, right);
-      merge_cells(left, right, duplicates, of_both[at], both[at], repeated[at]);
-      merged.offsets[row + 1] = std::ssize(of_both[at]);
+    for (Offset row = begin; row < end; ++row) {
+      old.load(static_cast<Index>(row), left);
+      more.load(static_cast<Index>(row), right);
+      counts[static_cast<std::size_t>(row)] =
+          merge_cells(left, right, duplicates, merged.columns.data() + merged.offsets[row],
+                      merged.values.data() + merged.offsets[row]);
     }
   });
-  const auto clash = std::ranges::find_if(both, [](Offset cells) { return cells > 0; });
-  if (duplicates == Duplicates::kError && clash != both.end()) {
-    const Offset row = clash - both.begin();
-    throw Error(ErrorKind::kBadData,
-                fmt::format("user '{}' and item '{}' have a value already",
-                            rows.ids.name(static_cast<Index>(row)),
-                            columns.ids.name(repeated[static_cast<std::size_t>(row)])));
-  }
-  std::partial_sum(merged.offsets.begin(), merged.offsets.end(), merged.offsets.begin());
-  merged.columns = Array<Index>::uninitialized(merged.offsets[count]);
-  merged.values = Array<float>::uninitialized(merged.offsets[count]);
-  parallel_blocks(count, kRowsPerBlock, [&](Offset begin, Offset end, Offset) {
-    std::vector<Cell> own;
-    for (auto row = static_cast<Index>(begin); row < end; ++row) {
-      std::vector<Cell>& cells = of_both[static_cast<std::size_t>(row)];
-      if (cells.empty()) (old.size(row) > 0 ? old : more).load(row, own);
-      Offset to = merged.offsets[row];
-      for (const Cell& cell : cells.empty() ? own : cells) {
-        merged.columns[to] = cell.column;
-        merged.values[to++] = cell.value;
-      }
-      cells = {};
-    }
-  });
-  return {std::move(merged), std::accumulate(both.begin(), both.end(), Offset{0})};
+  const Offset in_both = merged.nnz() - std::reduce(counts.begin(), counts.end());
+  if (in_both == 0) return {std::move(merged), 0};
+  if (duplicates == Duplicates::kError) refuse_cell_of_both(old, more, rows, columns, counts);
+  return {without_gaps(merged, counts), in_both};
 }
 
 std::optional<Interactions> in_order_of(const IdMap& users, const IdMap& items,
@@ -213,15 +265,13 @@ std::optional<Interactions> in_order_of(const IdMap& users, const IdMap& items,
     return wanted.integers().size() == given.integers().size();
   };
   if (same_order(users, data.users) && same_order(items, data.items)) return std::nullopt;
-  const auto has_all = [](const IdMap& wanted, const IdMap& given) {
-    for (Index i = 0; i < given.size(); ++i) {
-      if (!wanted.find(given.name(i))) return false;
-    }
-    return wanted.size() == given.size();
-  };
-  if (!has_all(users, data.users) || !has_all(items, data.items)) return std::nullopt;
   const UnionOfIds rows{users.share(), places_of(data.users, users), {}};
   const UnionOfIds columns{items.share(), places_of(data.items, items), {}};
+  const auto has_all = [](const UnionOfIds& wanted) {
+    return std::ssize(wanted.first) == wanted.ids.size() &&
+           std::ranges::find(wanted.first, -1) == wanted.first.end();
+  };
+  if (!has_all(rows) || !has_all(columns)) return std::nullopt;
   const CsrView nothing;
   return Interactions{
       users.share(),

@@ -17,7 +17,7 @@
 #include "training/choose.h"
 #include "training/choose_device.h"
 #include "training/choose_measured.h"
-#include "training/data_notes.h"
+#include "training/notes.h"
 #include "training/train.h"
 #include "training/validation.h"
 

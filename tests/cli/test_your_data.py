@@ -216,6 +216,13 @@ def test_ratings_that_are_all_alike_have_a_note(program):
     assert "note:" not in program("train", "data.csv", "-o", "m", "--algorithm", "popular").stderr
 
 
+def test_factors_of_which_next_to_nothing_is_left_have_a_note(program):
+    (program.folder / "data.csv").write_text("".join(f"{u},{i}\n" for u in range(9) for i in range(9) if (u * i) % 3))
+    train = ("train", "data.csv", "-o", "m", "--factors", 2, "--regularization")
+    assert "note:" not in program(*train, 0.01).stderr
+    assert "with less than --regularization 1e+06, or with more iterations" in program(*train, 1e6).stderr
+
+
 def test_skipping_is_advice_only_where_it_would_help(program):
     (program.folder / "bad.csv").write_text("user,item,rating\n" + "1,2,?\n" * 5)
     assert "--on-bad-row" not in program("info", "bad.csv", exit_code=1).stderr

@@ -168,6 +168,15 @@ def test_what_is_odd_about_values_is_told(caplog):
         likewise.Popular().plan(alike | {"rating": [0, 0, 0]})
 
 
+def test_factors_of_which_next_to_nothing_is_left_are_told(caplog):
+    caplog.set_level(logging.WARNING, "likewise")
+    likewise.Als(factors=2, regularization=0.01).fit(rows(WHOLE))
+    assert caplog.records == []
+    likewise.Als(factors=2, regularization=1e6).fit(rows(WHOLE))
+    assert [record.getMessage().partition("next to nothing; ")[2] for record in caplog.records] == [
+        "with less than regularization=1e+06, or with more iterations, they may add more"]
+
+
 def test_folders_of_parquet_and_streams(tmp_path):
     parts = tmp_path / "rows"
     parts.mkdir()
