@@ -4,25 +4,14 @@
 #include <vector>
 
 #include "core/exchanged.h"
+#include "core/places_of.h"
 #include "core/system/parallel.h"
 #include "likewise/evaluation.h"
 
 namespace likewise {
 namespace {
 
-constexpr Index kUnknown = -1;
-
-/// The model's index of every id of `from`, kUnknown where the model does not have it.
-std::vector<Index> find_all(const IdMap& model, const IdMap& from) {
-  std::vector<Index> found(static_cast<std::size_t>(from.size()));
-  parallel_for(from.size(), 4096, [&](Offset i) {
-    const auto id = static_cast<Index>(i);
-    const auto index = from.is_integer() ? model.find(from.integers()[static_cast<std::size_t>(i)])
-                                         : model.find(from.name(id));
-    found[static_cast<std::size_t>(i)] = index.value_or(kUnknown);
-  });
-  return found;
-}
+constexpr Index kUnknown = -1;  // of places_of()
 
 /// Finds the pairs whose user or item is unknown, in the order of the test rows.
 void collect_unknown(const CsrView& test, const std::vector<Index>& users,
@@ -78,8 +67,8 @@ void write_row(const CsrView& test, Index row, const std::vector<Index>& items, 
 TestSet make_test_set(const Model& model, const Interactions& test) {
   refuse_exchanged(model.users, model.items, test);
   const CsrView from = test.by_user.view();
-  const std::vector<Index> users = find_all(model.users, test.users);
-  const std::vector<Index> items = find_all(model.items, test.items);
+  const std::vector<Index> users = places_of(test.users, model.users);
+  const std::vector<Index> items = places_of(test.items, model.items);
   TestSet set;
   collect_unknown(from, users, items, set);
   CsrMatrix& out = set.by_user;

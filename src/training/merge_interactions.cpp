@@ -13,6 +13,7 @@
 
 #include "core/linalg/fill_rows.h"
 #include "core/merged_value.h"
+#include "core/places_of.h"
 #include "core/system/parallel.h"
 #include "likewise/error.h"
 #include "training/growth.h"
@@ -21,7 +22,6 @@ namespace likewise {
 namespace {
 
 constexpr Offset kRowsPerBlock = 256;
-constexpr Offset kIdsPerBlock = 1 << 14;
 
 /// Integers by value, then the rest.
 [[nodiscard]] IdMap integers_before_text(std::vector<std::string> names) {
@@ -85,28 +85,6 @@ constexpr Offset kIdsPerBlock = 1 << 14;
   if (first.integers().empty()) return with_text(first, std::move(names));
   for (Index i = 0; i < first.size(); ++i) names.push_back(first.name(i));
   return integers_before_text(std::move(names));
-}
-
-/// -1: nowhere.
-[[nodiscard]] std::vector<Index> places_of(const IdMap& ids, const IdMap& in) {
-  std::vector<Index> places(static_cast<std::size_t>(ids.size()));
-  if (!ids.is_integer() || !in.is_integer()) {
-    parallel_for(ids.size(), kRowsPerBlock, [&](Offset i) {
-      places[static_cast<std::size_t>(i)] = in.find(ids.name(static_cast<Index>(i))).value_or(-1);
-    });
-    return places;
-  }
-  const std::span<const std::int64_t> all = in.integers();
-  parallel_blocks(ids.size(), kIdsPerBlock, [&](Offset begin, Offset end, Offset) {
-    const auto id = [&](Offset i) { return ids.integers()[static_cast<std::size_t>(i)]; };
-    auto at = std::ranges::lower_bound(all, id(begin));
-    for (Offset i = begin; i < end; ++i) {
-      while (at != all.end() && *at < id(i)) ++at;
-      const bool found = at != all.end() && *at == id(i);
-      places[static_cast<std::size_t>(i)] = found ? static_cast<Index>(at - all.begin()) : -1;
-    }
-  });
-  return places;
 }
 
 struct Cell {

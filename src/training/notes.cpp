@@ -2,16 +2,15 @@
 #include "training/notes.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
-#include <span>
 #include <variant>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "algorithms/rating_scale.h"
 #include "algorithms/sgd/setup.h"
-#include "core/system/parallel.h"
+#include "core/linalg/dense.h"
 #include "likewise/error.h"
 #include "likewise/training.h"
 
@@ -40,27 +39,6 @@ std::vector<std::string> notes_on_likes(const Interactions& data) {
   return notes;
 }
 
-[[nodiscard]] bool are_alike(std::span<const float> values) {
-  const auto [low, high] = std::ranges::minmax(values);
-  return low == high;
-}
-
-/// The length of the longest row.
-[[nodiscard]] double longest_row(const MatrixView& rows) {
-  constexpr Offset kBlock = 256;
-  std::vector<double> squares(static_cast<std::size_t>((rows.rows + kBlock - 1) / kBlock));
-  parallel_blocks(rows.rows, kBlock, [&](Offset begin, Offset end, Offset block) {
-    double most = 0.0;
-    for (Offset row = begin; row < end; ++row) {
-      double sum = 0.0;
-      for (const float x : rows.row_span(static_cast<Index>(row))) sum += double{x} * double{x};
-      most = std::max(most, sum);
-    }
-    squares[static_cast<std::size_t>(block)] = most;
-  });
-  return squares.empty() ? 0.0 : std::sqrt(std::ranges::max(squares));
-}
-
 /// Of factors and biases, where a training has one that pulls them to 0.
 [[nodiscard]] std::optional<double> regularization_of(const TrainingParams& params) {
   return std::visit(
@@ -71,21 +49,16 @@ std::vector<std::string> notes_on_likes(const Interactions& data) {
       params);
 }
 
-/// What scores are told apart by: the standard deviation of ratings, or a like.
-[[nodiscard]] double unit_of_scores(const Model& model) {
-  if (model.feedback() == Feedback::kImplicit) return 1.0;
-  return value_spread(model.history.view(), SgdParams{}).spread;
-}
-
 }  // namespace
 
 std::vector<std::string> notes_on(const Interactions& data, Feedback feedback) {
   const auto& values = data.by_user.values;
   if (values.empty()) return {};
   if (feedback == Feedback::kImplicit) return notes_on_likes(data);
-  if (values.size() < 2 || !are_alike(values.span())) return {};
+  const RatingScale scale(values.span(), true);
+  if (values.size() < 2 || scale.lowest() != scale.highest()) return {};
   return {fmt::format("all ratings are {}: there is nothing to tell apart, and rmse will be 0",
-                      values[0])};
+                      scale.lowest())};
 }
 
 std::vector<std::string> notes_on(const Model& model) {
@@ -95,9 +68,12 @@ std::vector<std::string> notes_on(const Model& model) {
   const CsrView history = model.history.view();
   if (factors == nullptr || !regularization || history.nnz() == 0) return {};
   const bool is_explicit = model.feedback() == Feedback::kExplicit;
-  if (is_explicit && are_alike(model.history.values.span())) return {};
+  const RatingScale scale(model.history.values.span(), is_explicit);
+  // No standard deviation is above half the range.
+  const double unit = is_explicit ? 0.5 * (double{scale.highest()} - double{scale.lowest()}) : 1.0;
   const double most = longest_row(factors->users.view()) * longest_row(factors->items.view());
-  if (most > kNothing * unit_of_scores(model)) return {};
+  if (unit == 0.0 || most > kNothing * unit) return {};
+  if (is_explicit && most > kNothing * value_spread(history, SgdParams{}).spread) return {};
   return {
       fmt::format("factors add at most {:.1g} to a score, next to nothing; with less than {}, "
                   "or with more iterations, they may add more",

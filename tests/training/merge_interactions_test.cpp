@@ -22,7 +22,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::ElementsAreArray;
-using testing::HasSubstr;
 
 [[nodiscard]] IdMap integers(const std::vector<std::int64_t>& ids) {
   return IdMap::from_sorted_integers(Array<std::int64_t>::copy_of(ids));

@@ -5,7 +5,8 @@
 #include <cmath>
 #include <utility>
 
-#include "core/system/parallel.h"
+#include "core/linalg/dense.h"
+#include "core/linalg/fill_rows.h"
 
 namespace likewise {
 namespace {
@@ -15,22 +16,17 @@ namespace {
 }  // namespace
 
 CsrMatrix likes_of(const CsrView& by_user) {
-  CsrMatrix likes{by_user.rows, by_user.cols, Array<Offset>(Offset{by_user.rows} + 1), {}, {}};
-  for (Index row = 0; row < by_user.rows; ++row) {
-    likes.offsets[row + 1] =
-        likes.offsets[row] + std::ranges::count_if(by_user.row_values(row), is_like);
-  }
-  likes.columns = Array<Index>::uninitialized(likes.offsets[by_user.rows]);
-  likes.values = Array<float>::uninitialized(likes.offsets[by_user.rows]);
-  parallel_for(by_user.rows, 1024, [&](Offset row) {
-    Offset to = likes.offsets[row];
-    for (Offset at = by_user.offsets[row]; at < by_user.offsets[row + 1]; ++at) {
-      if (!is_like(by_user.values[at])) continue;
-      likes.columns[to] = by_user.columns[at];
-      likes.values[to++] = by_user.values[at];
-    }
-  });
-  return likes;
+  const auto count = [&](Index row) {
+    return std::ranges::count_if(by_user.row_values(row), is_like);
+  };
+  return fill_rows(by_user.rows, by_user.cols, count,
+                   [&](Index row, Index* columns, float* values) {
+                     for (Offset at = by_user.offsets[row]; at < by_user.offsets[row + 1]; ++at) {
+                       if (!is_like(by_user.values[at])) continue;
+                       *columns++ = by_user.columns[at];
+                       *values++ = by_user.values[at];
+                     }
+                   });
 }
 
 CsrMatrix likes_of(CsrMatrix by_user) {
@@ -48,19 +44,11 @@ std::vector<Offset> like_counts(const CsrView& by_user) {
 }
 
 double losses_of_first(Offset likes, const Factors& factors) {
-  const auto longest = [](const Matrix& rows) {
-    double squares = 0.0;
-    for (Index row = 0; row < rows.rows(); ++row) {
-      double sum = 0.0;
-      for (const float x : rows.row_span(row)) sum += double{x} * double{x};
-      squares = std::max(squares, sum);
-    }
-    return std::sqrt(squares);
-  };
   double bias = 0.0;
   for (const float b : factors.item_bias) bias = std::max(bias, std::abs(double{b}));
   // -ln sigma(m) <= ln 2 + |m|, |m| <= |x| (|y_i| + |y_j|) + |b_i| + |b_j|
-  const double margin = 2.0 * (longest(factors.users) * longest(factors.items) + bias);
+  const double margin =
+      2.0 * (longest_row(factors.users.view()) * longest_row(factors.items.view()) + bias);
   return static_cast<double>(likes) * (std::log(2.0) + margin);
 }
 

@@ -93,6 +93,21 @@ Eigenbasis eigenbasis(std::vector<double> a, Index d) {
   return basis;
 }
 
+double longest_row(const MatrixView& rows) {
+  constexpr Offset kBlock = 256;
+  std::vector<double> squares(static_cast<std::size_t>((rows.rows + kBlock - 1) / kBlock));
+  parallel_blocks(rows.rows, kBlock, [&](Offset begin, Offset end, Offset block) {
+    double most = 0.0;
+    for (Offset row = begin; row < end; ++row) {
+      double sum = 0.0;
+      for (const float x : rows.row_span(static_cast<Index>(row))) sum += double{x} * double{x};
+      most = std::max(most, sum);
+    }
+    squares[static_cast<std::size_t>(block)] = most;
+  });
+  return squares.empty() ? 0.0 : std::sqrt(std::ranges::max(squares));
+}
+
 bool is_nonnegative(const Matrix& m) {
   for (Index row = 0; row < m.rows(); ++row) {
     if (std::ranges::any_of(m.row_span(row), [](float x) { return x < 0.0F; })) return false;

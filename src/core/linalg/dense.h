@@ -29,6 +29,9 @@ struct Eigenbasis {
 /// `a` is symmetric d x d. Throws Error(kNumerical) when it holds a NaN, and as symmetric_eigen().
 [[nodiscard]] Eigenbasis eigenbasis(std::vector<double> a, Index d);
 
+/// The length of the longest row; 0 where there are none.
+[[nodiscard]] double longest_row(const MatrixView& rows);
+
 /// Whether no number is below 0.
 [[nodiscard]] bool is_nonnegative(const Matrix& m);
 
