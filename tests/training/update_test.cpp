@@ -384,16 +384,25 @@ struct OneRating {
   Index user = 1;
   Index item = 2;
 };
+Interactions named_cells(const std::vector<std::string>& users,
+                         const std::vector<std::string>& items, std::vector<Entry> entries) {
+  Interactions made{IdMap::from_text(users), IdMap::from_text(items), {}, {}};
+  made.by_user = test::make_csr(made.users.size(), made.items.size(), std::move(entries));
+  return made;
+}
 OneRating one_rating() {
-  const auto of = [](const std::vector<std::string>& users, const std::vector<std::string>& items,
-                     std::vector<Entry> entries) {
-    Interactions made{IdMap::from_text(users), IdMap::from_text(items), {}, {}};
-    made.by_user = test::make_csr(made.users.size(), made.items.size(), entries);
-    return made;
-  };
-  return {of({"ann", "bob", "cat"}, {"x", "y", "z"},
-             {{0, 0, 1.0F}, {0, 1, 5.0F}, {1, 0, 2.0F}, {1, 1, 4.0F}, {2, 2, 5.0F}, {2, 0, 3.0F}}),
-          of({"bob"}, {"z"}, {{0, 0, 1.0F}})};
+  return {named_cells(
+              {"ann", "bob", "cat"}, {"x", "y", "z"},
+              {{0, 0, 1.0F}, {0, 1, 5.0F}, {1, 0, 2.0F}, {1, 1, 4.0F}, {2, 2, 5.0F}, {2, 0, 3.0F}}),
+          named_cells({"bob"}, {"z"}, {{0, 0, 1.0F}})};
+}
+/// With another, of a user and an item who are new and come before those.
+OneRating one_rating_among_new() {
+  OneRating one = one_rating();
+  one.more = named_cells({"abe", "bob"}, {"w", "z"}, {{0, 0, 4.0F}, {1, 1, 1.0F}});
+  one.user = 2;
+  one.item = 3;
+  return one;
 }
 
 /// A step of SGD with the counts of the merged data, bob has 3 ratings and z has 2, and the spread
@@ -541,8 +550,10 @@ TEST(Update, AStepOfSgdAfterAlsByHand) {
       squares_by_hand(f, Side::kItems, 2, by_item.view(), 0.3 / std::sqrt(2.0), spread);
   const UpdateOptions by_sgd{.by = UpdateBy::kSgd, .iterations = 1};
   const UpdatedModel updated = update_model(old, one.more, by_sgd, cpu);
-  expect_at(factors_of(updated.model), one,
-            step_by_hand(f, one, params, 0.05, user_squares, item_squares, spread));
+  const Stepped to = step_by_hand(f, one, params, 0.05, user_squares, item_squares, spread);
+  expect_at(factors_of(updated.model), one, to);
+  const OneRating among_new = one_rating_among_new();
+  expect_at(factors_of(update_model(old, among_new.more, by_sgd, cpu).model), among_new, to);
   EXPECT_EQ(updated.model.algorithm(), "als");
   EXPECT_TRUE(factors_of(updated.model).user_squares.empty());
   updated.model.validate();

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "algorithms/row_counts.h"
+#include "core/linalg/exact_dot.h"
 #include "core/random.h"
 #include "core/rounding.h"
 #include "core/system/parallel.h"
@@ -23,9 +24,9 @@ constexpr double kSmallestScale = 1e-6;
 
 /// sum over i in [0, n) of term(i), the same for any number of threads.
 template <class Term>
-[[nodiscard]] double sum_over(Offset n, const Term& term) {
-  std::vector<double> sums(static_cast<std::size_t>((n + kBlock - 1) / kBlock));
-  parallel_blocks(n, kBlock, [&](Offset begin, Offset end, Offset block) {
+[[nodiscard]] double sum_over(Offset n, const Term& term, Offset terms = kBlock) {
+  std::vector<double> sums(static_cast<std::size_t>((n + terms - 1) / terms));
+  parallel_blocks(n, terms, [&](Offset begin, Offset end, Offset block) {
     double sum = 0.0;
     for (Offset i = begin; i < end; ++i) sum += term(i);
     sums[static_cast<std::size_t>(block)] = sum;
@@ -120,52 +121,55 @@ double objective_of_first(const CsrView& by_user, const SgdParams& params,
                          ? 2.0 * n * (std::log(2.0) + drawn)
                          : n * spread * spread * (1.0 + drawn * drawn / params.factors);
   for (const Side side : {Side::kUsers, Side::kItems}) {
-    for (const Offset count : entry_counts(by_user, side)) {
-      objective += static_cast<double>(count) * drawn * spread *
-                   rating_decay(params.regularization, params.regularization_exponent, count);
-    }
+    const std::vector<Offset> counts = entry_counts(by_user, side);
+    objective += sum_over(std::ssize(counts), [&](Offset row) {
+      const Offset count = counts[static_cast<std::size_t>(row)];
+      return static_cast<double>(count) * drawn * spread *
+             rating_decay(params.regularization, params.regularization_exponent, count);
+    });
   }
   return objective;
 }
 
 double objective_of(const CsrView& by_user, const SgdParams& params, const Factors& factors,
                     const SgdWhole& whole) {
-  const auto dot = [](std::span<const float> x, std::span<const float> y) {
-    double sum = 0.0;
-    for (std::size_t j = 0; j < x.size(); ++j) sum += double{x[j]} * double{y[j]};
-    return sum;
-  };
   const auto bias = [&](Side side, Index row) {
     return params.biases ? double{factors.bias(side)[row]} : 0.0;
   };
-  double objective = sum_over(by_user.rows, [&](Offset at) {
+  constexpr Offset kRows = 256;  // that one task sums
+  const auto losses_of = [&](Offset at) {
     const auto user = static_cast<Index>(at);
+    const double own = double{factors.global_mean} + bias(Side::kUsers, user);
+    const auto items = by_user.row_columns(user);
+    const auto values = by_user.row_values(user);
     double losses = 0.0;
-    for (Offset e = by_user.offsets[user]; e < by_user.offsets[user + 1]; ++e) {
-      const Index item = by_user.columns[e];
-      const double score = double{factors.global_mean} + bias(Side::kUsers, user) +
-                           bias(Side::kItems, item) +
-                           dot(factors.users.row_span(user), factors.items.row_span(item));
-      const double off = by_user.values[e] - score;
-      const double margin = by_user.values[e] > 0.0F ? score : -score;
+    const auto add = [&](std::size_t e, double product) {
+      const double score = own + bias(Side::kItems, items[e]) + product;
+      const double off = values[e] - score;
+      const double margin = values[e] > 0.0F ? score : -score;
       losses += params.loss == SgdLoss::kLogistic
                     ? 2.0 * (std::log1p(std::exp(-std::abs(margin))) + std::max(-margin, 0.0))
                     : off * off;
-    }
+    };
+    kernels::for_exact_dots(factors.users.row(user), factors.items.view(), items, add);
     return losses;
-  });
+  };
+  double objective = sum_over(by_user.rows, losses_of, kRows);
   for (const Side side : {Side::kUsers, Side::kItems}) {
     const std::span<const Offset> counts = whole.counts(side);
-    for (Index row = 0; row < factors.side(side).rows(); ++row) {
+    const MatrixView rows = factors.side(side).view();
+    const auto penalty_of = [&](Offset at) {
+      const auto row = static_cast<Index>(at);
       const Offset count = counts[static_cast<std::size_t>(row)];
       const auto term = [&](double lambda, double square) {
         return static_cast<double>(count) * square *
                rating_decay(lambda, params.regularization_exponent, count);
       };
-      const auto x = factors.side(side).row_span(row);
       const double b = bias(side, row);
-      objective += term(params.regularization, dot(x, x)) + term(bias_lambda(params), b * b);
-    }
+      return term(params.regularization, kernels::exact_square(rows, row)) +
+             term(bias_lambda(params), b * b);
+    };
+    objective += sum_over(rows.rows, penalty_of, kRows);
   }
   return objective;
 }

@@ -11,6 +11,7 @@
 #include "algorithms/sgd/setup.h"
 #include "algorithms/sgd/sgd.h"
 #include "backends/jobs/device_jobs.h"
+#include "core/linalg/exact_dot.h"
 #include "core/system/parallel.h"
 #include "training/growth.h"
 
@@ -89,46 +90,45 @@ void draw_new_rows(const UpdateTask& task, const SgdParams& params, double sprea
 
 /// The sums of squares of the touched rows of a side, which ALS has not kept: what the epochs of a
 /// training by SGD over the model's own ratings would have added, were the factors always what they
-/// are now. `rows` has a row for each touched one.
+/// are now. `ratings` are those, with a row for each of the model's, and `factors` what it becomes.
+/// A gradient is e y - d x, of the error e, the other row y and the decay d: its square needs x . y
+/// alone, |x|^2 and |y|^2 being known.
 void set_squares(const UpdateTask& task, const SgdParams& params, double spread, Side side,
-                 const CsrView& rows, Factors& factors) {
-  const double scale = params.iterations * step_scales(spread, params.factors).square;
+                 const CsrView& ratings, Factors& factors) {
+  const Factors& old = *task.model.factors();
+  const MatrixView own_side = old.side(side).view();
+  const MatrixView others = old.side(other(side)).view();
+  std::vector<double> other_squares(static_cast<std::size_t>(others.rows));
+  parallel_for(others.rows, 256, [&](Offset row) {
+    other_squares[static_cast<std::size_t>(row)] =
+        kernels::exact_square(others, static_cast<Index>(row));
+  });
   const std::vector<Offset> counts = counts_of(task, side);
   const std::vector<Index>& touched = task.growth.touched(side);
-  const Matrix& others = factors.side(other(side));
-  parallel_for(rows.rows, 16, [&](Offset at) {
-    const Index row = touched[static_cast<std::size_t>(at)];
+  const UnionOfIds& ids = task.growth.ids(side);
+  const std::vector<Index> origins = origins_of(ids.first, ids.ids.size());
+  const double scale = params.iterations * step_scales(spread, params.factors).square;
+  parallel_for(std::ssize(touched), 16, [&](Offset at) {
+    const Index to = touched[static_cast<std::size_t>(at)];
+    const Index row = origins[static_cast<std::size_t>(to)];
+    if (row < 0) return;
     const double decay = rating_decay(params.regularization, params.regularization_exponent,
                                       counts[static_cast<std::size_t>(at)]);
-    const auto x = factors.side(side).row_span(row);
-    double squares = 0.0;
-    for (Offset e = rows.offsets[at]; e < rows.offsets[at + 1]; ++e) {
-      const Index column = rows.columns[e];
-      const auto y = others.row_span(column);
-      double score = factors.global_mean;
-      if (params.biases) {
-        score += double{factors.bias(side)[row]} + double{factors.bias(other(side))[column]};
-      }
-      for (std::size_t j = 0; j < x.size(); ++j) score += double{x[j]} * double{y[j]};
-      const double error = rows.values[e] - score;
-      for (std::size_t j = 0; j < x.size(); ++j) {
-        const double gradient = error * double{y[j]} - decay * double{x[j]};
-        squares += gradient * gradient;
-      }
-    }
-    factors.squares(side)[row] = static_cast<float>(scale * squares);
+    const auto columns = ratings.row_columns(row);
+    const auto values = ratings.row_values(row);
+    double own = old.global_mean;
+    if (params.biases) own += double{old.bias(side)[row]};
+    double squares =
+        static_cast<double>(columns.size()) * decay * decay * kernels::exact_square(own_side, row);
+    kernels::for_exact_dots(own_side.row(row), others, columns, [&](std::size_t e, double product) {
+      double score = own + product;
+      if (params.biases) score += double{old.bias(other(side))[columns[e]]};
+      const double error = values[e] - score;
+      const double other_square = other_squares[static_cast<std::size_t>(columns[e])];
+      squares += error * (error * other_square - 2.0 * decay * product);
+    });
+    factors.squares(side)[to] = static_cast<float>(scale * std::max(0.0, squares));
   });
-}
-
-/// The model's own ratings by their new places.
-[[nodiscard]] CsrMatrix old_ratings(const UpdateTask& task) {
-  const Interactions nothing;
-  const UnionOfIds& users = task.growth.users;
-  const UnionOfIds& items = task.growth.items;
-  return merge_matrices(task.model.history.view(), nothing.by_user.view(),
-                        {users.ids.share(), users.first, {}}, {items.ids.share(), items.first, {}},
-                        Duplicates::kError)
-      .matrix;
 }
 
 [[nodiscard]] Refined refined(const UpdateTask& task, Factors factors) {
@@ -173,11 +173,9 @@ Refined update_als_by_sgd(const AlsParams& params, const UpdateTask& task) {
   Factors factors = placed_factors(task, has_biases(params), has_biases(params));
   factors.user_squares = Array<float>(factors.users.rows());
   factors.item_squares = Array<float>(factors.items.rows());
-  const CsrMatrix old = old_ratings(task);
-  const CsrMatrix of_users = rows_of(old.view(), task.growth.touched_users);
-  const CsrMatrix of_items = transpose(columns_of(old.view(), task.growth.touched_items).view());
-  set_squares(task, steps, spread, Side::kUsers, of_users.view(), factors);
-  set_squares(task, steps, spread, Side::kItems, of_items.view(), factors);
+  const CsrView ratings = task.model.history.view();
+  set_squares(task, steps, spread, Side::kUsers, ratings, factors);
+  set_squares(task, steps, spread, Side::kItems, transpose(ratings).view(), factors);
   draw_new_rows(task, steps, spread, factors);
   take_steps(task, steps, task.options.learning_rate.value_or(steps.learning_rate), spread,
              factors);

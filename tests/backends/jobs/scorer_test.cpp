@@ -9,10 +9,10 @@
 #include <hwy/targets.h>
 
 #include "backends/cpu/jobs.h"
-#include "backends/cpu/kernels/exact_dot.h"
 #include "backends/cpu/top_k/top_k_search.h"
 #include "backends/jobs/device_jobs.h"
 #include "backends/reference/jobs.h"
+#include "core/linalg/exact_dot.h"
 #include "tests/backends/cpu/only_targets.h"
 #include "tests/errors.h"
 #include "tests/support.h"

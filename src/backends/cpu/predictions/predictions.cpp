@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "backends/cpu/jobs.h"
-#include "backends/cpu/kernels/exact_dot.h"
 #include "backends/jobs/compare_rows.h"
 #include "backends/jobs/knn_rows.h"
 #include "backends/jobs/pair_batches.h"
+#include "core/linalg/exact_dot.h"
 #include "core/system/instruction_set.h"
 #include "core/system/parallel.h"
 #include "core/system/seconds.h"

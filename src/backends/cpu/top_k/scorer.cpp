@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "backends/cpu/jobs.h"
-#include "backends/cpu/kernels/exact_dot.h"
 #include "backends/cpu/top_k/top_k_search.h"
+#include "core/linalg/exact_dot.h"
 #include "core/system/instruction_set.h"
 #include "core/system/parallel.h"
 #include "likewise/error.h"

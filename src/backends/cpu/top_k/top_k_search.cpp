@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "backends/cpu/kernels/exact_dot.h"
+#include "core/linalg/exact_dot.h"
 #include "core/system/parallel.h"
 #include "likewise/matrix.h"
 

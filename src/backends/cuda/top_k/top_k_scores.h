@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Exact scores on the GPU; bit-identical to those of the CPU: sums in float64 in the same order
-/// (src/backends/cpu/kernels/exact_dot.cpp), rounded once.
+/// (src/core/linalg/exact_dot.cpp), rounded once.
 #pragma once
 
 #include "backends/cuda/top_k/top_k_candidates.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/kernels/exact_dot.h"
+#include "core/linalg/exact_dot.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "backends/cpu/kernels/exact_dot.cpp"
+#define HWY_TARGET_INCLUDE "core/linalg/exact_dot.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -78,15 +78,16 @@ HWY_INLINE void of_pairs(const float* const* a, const float* const* b, Index len
   for (; p < count; ++p) totals<1>(a + p, b + p, length, add, out + p);
 }
 
-template <class Add>
-HWY_INLINE void of_rows(const float* query, const float* rows, Index stride, Index length,
-                        Index count, const Add& add, double* out) {
+/// row_at(r) is where row r begins.
+template <class RowAt, class Add>
+HWY_INLINE void of_rows(const float* query, const RowAt& row_at, Index length, Index count,
+                        const Add& add, double* out) {
   const float* a[kPairs];
   const float* b[kPairs];
   for (Index p = 0; p < kPairs; ++p) a[p] = query;
   for (Index r = 0; r < count; r += kPairs) {
     const Index some = count - r < kPairs ? count - r : kPairs;
-    for (Index p = 0; p < some; ++p) b[p] = rows + Offset{r + p} * stride;
+    for (Index p = 0; p < some; ++p) b[p] = row_at(r + p);
     of_pairs(a, b, length, some, add, out + r);
   }
 }
@@ -103,12 +104,22 @@ void exact_squared_distance_pairs(const float* const* a, const float* const* b, 
 
 void exact_dots(const float* query, const float* rows, Index stride, Index length, Index count,
                 double* out) {
-  of_rows(query, rows, stride, length, count, AddProduct(), out);
+  of_rows(
+      query, [&](Index r) { return rows + Offset{r} * stride; }, length, count, AddProduct(), out);
+}
+
+void exact_dots_of(const float* query, const MatrixView& m, std::span<const Index> rows,
+                   double* out) {
+  of_rows(
+      query, [&](Index r) { return m.row(rows[static_cast<std::size_t>(r)]); },
+      padded_stride(m.cols), static_cast<Index>(rows.size()), AddProduct(), out);
 }
 
 void exact_squared_distances(const float* query, const float* rows, Index stride, Index length,
                              Index count, double* out) {
-  of_rows(query, rows, stride, length, count, AddSquaredDifference(), out);
+  of_rows(
+      query, [&](Index r) { return rows + Offset{r} * stride; }, length, count,
+      AddSquaredDifference(), out);
 }
 
 }  // namespace
@@ -120,6 +131,7 @@ namespace likewise::kernels {
 
 HWY_EXPORT(exact_dot_pairs);
 HWY_EXPORT(exact_dots);
+HWY_EXPORT(exact_dots_of);
 HWY_EXPORT(exact_squared_distance_pairs);
 HWY_EXPORT(exact_squared_distances);
 
@@ -131,6 +143,11 @@ void exact_dot_pairs(const float* const* a, const float* const* b, Index length,
 void exact_dots(const float* query, const float* rows, Index stride, Index length, Index count,
                 double* out) {
   HWY_DYNAMIC_DISPATCH(exact_dots)(query, rows, stride, length, count, out);
+}
+
+void exact_dots_of(const float* query, const MatrixView& m, std::span<const Index> rows,
+                   double* out) {
+  HWY_DYNAMIC_DISPATCH(exact_dots_of)(query, m, rows, out);
 }
 
 void exact_squared_distance_pairs(const float* const* a, const float* const* b, Index length,
