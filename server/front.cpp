@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "likewise/error.h"
+#include "likewise/suggestion.h"
 #include "server/openapi.h"
 #include "server/page/page_files.h"
 #include "server/query_string.h"
@@ -66,10 +67,19 @@ struct PathMatch {
 void add_parameter(Json& request, const Operation& operation, const std::string& name,
                    const std::string& text) {
   std::string member;
-  const Json* schema = member_of(operation.parameters["properties"], name, member);
+  const Json& properties = operation.parameters["properties"];
+  const Json* schema = member_of(properties, name, member);
   if (schema == nullptr) {
-    throw Fault(FaultKind::kInvalidArgument,
-                fmt::format("there is no parameter '{}' here", printable(name)), name);
+    std::vector<std::string> names;
+    for (const auto& [candidate, of] : properties.items()) {
+      if (const std::string known = query_name(candidate, of); !known.empty()) {
+        names.push_back(known);
+      }
+    }
+    throw Fault(
+        FaultKind::kInvalidArgument,
+        fmt::format("there is no parameter '{}' here{}", printable(name), suggestion(name, names)),
+        name);
   }
   if (is_list(*schema)) {
     request[member].push_back(value_of((*schema)["items"], text));
@@ -106,6 +116,7 @@ void add_parameter(Json& request, const Operation& operation, const std::string&
   Json request = method == Method::kPost ? json_body_of(http) : Json::object();
   for (const auto& [name, text] : target.query) add_parameter(request, operation, name, text);
   if (!from_path.name.empty()) request[from_path.name] = from_path.value;
+  if (method != Method::kPost) check_one_of(operation.parameters, request, {}, query_name);
   check(operation.parameters, request);
   return request;
 }

@@ -52,6 +52,15 @@ std::size_t append_wide(std::string& to, std::string_view text, std::size_t at) 
 
 }  // namespace
 
+bool is_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t size = character(text, at);
+    if (size == 0) return false;
+    at += size;
+  }
+  return true;
+}
+
 JsonText& JsonText::begin(char bracket) {
   separate();
   text_ += bracket;

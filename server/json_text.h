@@ -12,6 +12,9 @@
 
 namespace likewise::server {
 
+/// What JSON can hold as it is; JsonText writes a mark in place of each byte that is none of it.
+[[nodiscard]] bool is_utf8(std::string_view text);
+
 class JsonText {
  public:
   JsonText& begin_object() { return begin('{'); }

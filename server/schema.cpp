@@ -109,17 +109,8 @@ void check_list(const Json& schema, const Json& value, const std::string& name) 
   }
 }
 
-void check_one_of(const Json& schema, const Json& value, const std::string& name) {
-  const auto some = schema.find("oneOf");
-  if (some == schema.end()) return;
-  int found = 0;
-  std::string all;
-  for (const Json& one : *some) {
-    const std::string& member = one["required"][0].get_ref<const std::string&>();
-    found += value.contains(member) ? 1 : 0;
-    all += (all.empty() ? "" : ", ") + member;
-  }
-  if (found != 1) refuse(name, fmt::format("must have exactly one of {}", all));
+[[nodiscard]] std::string own_name(const std::string& member, const Json& /*schema*/) {
+  return member;
 }
 
 [[nodiscard]] std::string member_name(const std::string& name, const std::string& member) {
@@ -145,7 +136,7 @@ void check_object(const Json& schema, const Json& value, const std::string& name
     const auto& needed = member.get_ref<const std::string&>();
     if (!value.contains(needed)) refuse(member_name(name, needed), "is missing");
   }
-  check_one_of(schema, value, name);
+  check_one_of(schema, value, name, own_name);
 }
 
 /// One of several forms, told apart by their types: an id, or an object.
@@ -171,6 +162,21 @@ template <class Number>
 }
 
 }  // namespace
+
+void check_one_of(const Json& schema, const Json& value, const std::string& name,
+                  std::string (*name_of)(const std::string& member, const Json& schema)) {
+  const auto some = schema.find("oneOf");
+  if (some == schema.end()) return;
+  int found = 0;
+  std::string all;
+  for (const Json& one : *some) {
+    const std::string& member = one["required"][0].get_ref<const std::string&>();
+    found += value.contains(member) ? 1 : 0;
+    const std::string called = name_of(member, schema["properties"][member]);
+    if (!called.empty()) all += (all.empty() ? "" : ", ") + called;
+  }
+  if (found != 1) refuse(name, fmt::format("must have exactly one of {}", all));
+}
 
 Json id_schema(std::string description) {
   return described({{"type", {"string", "integer"}}, {"maxLength", 1024}}, std::move(description));

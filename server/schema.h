@@ -42,6 +42,11 @@ struct Member {
 /// kTooLarge for a list or a text that is too long. `name`: what the value is called.
 void check(const Json& schema, const Json& value, const std::string& name = {});
 
+/// The same of what check() says first: that a value has exactly one of with_one_of()'s members,
+/// named as name_of(member, schema of the member); those without a name are not there.
+void check_one_of(const Json& schema, const Json& value, const std::string& name,
+                  std::string (*name_of)(const std::string& member, const Json& schema));
+
 /// What the text of a query string is, where `schema` says what it should be: 10 for "10" of a
 /// whole number. Text that is none of it stays text, for check() to refuse.
 [[nodiscard]] Json value_of(const Json& schema, std::string_view text);

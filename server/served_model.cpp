@@ -3,10 +3,14 @@
 
 #include <algorithm>
 #include <span>
+#include <string_view>
+
+#include <fmt/format.h>
 
 #include "likewise/error.h"
 #include "likewise/model_checksum.h"
 #include "server/clock.h"
+#include "server/json_text.h"
 
 namespace likewise::server {
 namespace {
@@ -60,6 +64,23 @@ template <class Ask>
   return RatingRange{*lowest, *highest};
 }
 
+/// Answers are JSON, which is UTF-8: an id in another encoding would come out as another id.
+void require_utf8(const IdMap& ids, const char* kind, const std::string& path) {
+  if (ids.is_integer()) return;
+  const std::string_view all(ids.chars().data(), ids.chars().size());
+  for (Index row = 0; row < ids.size(); ++row) {
+    const auto at = static_cast<std::size_t>(row);
+    const auto begin = static_cast<std::size_t>(ids.offsets()[at]);
+    if (is_utf8(all.substr(begin, static_cast<std::size_t>(ids.offsets()[at + 1]) - begin))) {
+      continue;
+    }
+    throw Error(ErrorKind::kBadData,
+                fmt::format("{}: the id of {} '{}' is not UTF-8, and answers are JSON, which is: "
+                            "convert the data to UTF-8 and train again",
+                            path, kind, printable(ids.name(row))));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> Abilities::names() const {
@@ -90,6 +111,8 @@ ServedModel::ServedModel(std::shared_ptr<const Model> model, Device device, Titl
 LoadedModel load_served(const ModelSource& source) {
   const auto before = stamp_of(source.path);
   auto model = std::make_shared<const Model>(load_model(source.path));
+  require_utf8(model->users, "user", source.path);
+  require_utf8(model->items, "item", source.path);
   Titles titles;
   if (!source.titles_path.empty()) {
     titles = read_titles(source.titles_path, model->items, source.titles_how);

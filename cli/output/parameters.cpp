@@ -5,17 +5,6 @@
 
 namespace likewise::cli {
 
-std::vector<std::pair<std::string, std::string>> effective_parameters(
-    const TrainingParams& params) {
-  std::vector<std::pair<std::string, std::string>> result;
-  for (const ParameterInfo& parameter : parameters_of(algorithm_name(params))) {
-    std::string value = parameter_text(params, parameter.name);
-    if (value == "none" || !parameter_needs(params, parameter.name).empty()) continue;
-    result.emplace_back(parameter.name, std::move(value));
-  }
-  return result;
-}
-
 std::string effective_text(const TrainingParams& params) {
   std::string text;
   for (const auto& [name, value] : effective_parameters(params)) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -12,9 +11,6 @@
 
 namespace likewise::cli {
 
-/// Names and values of those that have an effect beside the others.
-[[nodiscard]] std::vector<std::pair<std::string, std::string>> effective_parameters(
-    const TrainingParams& params);
 /// As one line: "factors 64, iterations 15".
 [[nodiscard]] std::string effective_text(const TrainingParams& params);
 /// As members, numbers as numbers.

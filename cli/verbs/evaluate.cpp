@@ -185,9 +185,13 @@ struct Evaluate {
                           with_commas(report.relevant_items));
     }
     if (test.unknown_users > 0 || test.unknown_items > 0) {
-      text += fmt::format("not in the model: {} by user, {} by item (not ranked)\n",
+      const bool ranked = report.users_evaluated > 0;
+      const bool rated = report.pairs_evaluated > 0;
+      text += fmt::format("not in the model: {} by user, {} by item ({}{}{})\n",
                           counted(test.unknown_users, "test row"),
-                          counted(test.unknown_items, "test row"));
+                          counted(test.unknown_items, "test row"), ranked ? "not ranked" : "",
+                          ranked && rated ? ", " : "",
+                          rated ? "rated by what is known of the other side" : "");
     }
     return text;
   }

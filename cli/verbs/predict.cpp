@@ -106,7 +106,7 @@ struct Predict {
     say_written(output.path, counted(rows.rows(), "prediction"), progress);
     if (predicted.unknown > 0) {
       progress.say(
-          fmt::format("{} name a user or item that is not in the model: predicted from what "
+          fmt::format("{} with a user or item that is not in the model: predicted from what "
                       "is known of the other side",
                       counted(predicted.unknown, "row")));
     }

@@ -191,7 +191,8 @@ Run add_recommend(CLI::App& app) {
       ->type_name("FILE");
   app.add_flag("--new-items", verb->new_items,
                "Only items that nobody has touched, which the model knows by their features")
-      ->excludes("--allow");
+      ->excludes("--allow")
+      ->excludes("--include-seen");
   app.add_flag("--explain", verb->explain,
                "Add a column `because`: the past items that speak most for each answer");
   add_titles_options(app, verb->titles_option,

@@ -117,7 +117,8 @@ struct Update {
       return "the values are added up";
     }
     if (policy == Duplicates::kFirst) return "the earlier value counts";
-    return policy == Duplicates::kMax ? "the larger value counts" : "the newer value counts";
+    return policy == Duplicates::kMax ? "the larger value counts"
+                                      : "the value of the new rows counts";
   }
 
   void finish(const Model& earlier, const UpdatedModel& updated, Progress& progress) const {

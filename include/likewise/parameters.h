@@ -86,6 +86,10 @@ void set_parameter(TrainingParams& params, std::string_view name, std::string_vi
 /// The value of one parameter as set_parameter() reads it; "none" where it is absent.
 [[nodiscard]] std::string parameter_text(const TrainingParams& params, std::string_view name);
 
+/// Names and values of those that have an effect beside the others.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> effective_parameters(
+    const TrainingParams& params);
+
 /// Where the value of a parameter is from that is not left at its default. What the data decide may
 /// come out as the default.
 enum class Origin { kChosen, kData, kResumed };

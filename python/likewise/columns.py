@@ -93,6 +93,8 @@ class Source:
         name = getattr(self, which)
         if self._is_open(which) or name is None:
             return None
+        if isinstance(name, int) and str(name) in known:  # columns of a frame without a header are numbers
+            return str(name)
         if name not in known:
             raise ValueError(f"{of} has no column {name!r} for {which}; it has {names(known)}")
         return name  # type: ignore[no-any-return]
@@ -295,7 +297,7 @@ def time_column(array: Any, unit: str | None,
     if isinstance(array, Encoded):
         raise TypeError("times are datetimes or whole numbers since 1970, not categories")
     if isinstance(array, Streamed):
-        times, own = array.table.times(0)
+        times, own = _times_of_table(array.table, 0)
     else:
         times, own = _times_of(np.ma.getdata(array))
     if unit is not None and own is not None:
@@ -310,6 +312,23 @@ _HELD = {"s": "s", "ms": "ms", "us": "us", "ns": "ns", "Y": "s", "M": "s", "W": 
          "m": "s", "ps": "ns", "fs": "ns", "as": "ns"}
 
 
+def _times_of_table(table: _core.ArrowTable, column: int) -> tuple[npt.NDArray[np.int64], str | None]:
+    if table.is_double(column):
+        return _times_of(np.asarray(table.values(column)))
+    return table.times(column)  # type: ignore[no-any-return]
+
+
+def _whole_times(array: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Of a column that pandas made of whole numbers with gaps."""
+    held = np.abs(array) < 2.0**63
+    broken = held & (np.floor(array) != array)
+    if broken.any():
+        row = int(np.argmax(broken))
+        raise TypeError(f"times: row {row} has {array[row]}, which is not whole: make such numbers datetimes, as "
+                        "pandas.to_datetime(column, unit='s') does")
+    return np.where(held, np.where(held, array, 0.0).astype(np.int64), NO_TIME)
+
+
 def _times_of(array: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], str | None]:
     kind = array.dtype.kind
     if kind == "O":
@@ -318,6 +337,8 @@ def _times_of(array: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], str | Non
         beyond = array > np.iinfo(np.int64).max if array.dtype == np.uint64 else None
         plain = np.ascontiguousarray(array).astype(np.int64)
         return (plain if beyond is None else np.where(beyond, NO_TIME, plain)), None
+    if array.dtype == np.float64:
+        return _whole_times(array), None
     unit, count = np.datetime_data(array.dtype) if kind == "M" else ("", 0)
     if unit not in _HELD or (_HELD[unit] == "ns" and count != 1):
         raise TypeError(f"times are datetimes or whole numbers since 1970, not {array.dtype}")
@@ -558,7 +579,7 @@ def _of_arrow(frame: Any, source: Source) -> Columns:
     elif source.time_format:
         raise ValueError("time_format would do nothing: there are no times that are text")
     else:
-        times, unit = table.times(at["time"]) if "time" in at else (None, source.time_unit)
+        times, unit = _times_of_table(table, at["time"]) if "time" in at else (None, source.time_unit)
     if source.time_unit is not None and (times is None or unit is not None):
         raise ValueError(f"time_unit={source.time_unit!r} would do nothing: "
                          + ("there are no times" if times is None else f"the times are in {unit}"))

@@ -287,6 +287,9 @@ def _refuse_second_data(y: Any) -> None:
     if not labels:
         raise TypeError(f"fit() learns from its first argument alone, and the second, of type {type(y).__name__}, would do "
                         "nothing: fit(train, validation=test) measures after each iteration, evaluate(test) afterwards")
+    if y is not None:
+        logger.warning("fit() learns from its first argument alone: the second, of type %s, is left out; values are a column "
+                    "of the first", type(y).__name__)
 
 
 def _core_of(resume: Any) -> _core.Model | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import numbers
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -52,6 +53,9 @@ def visitors(features: Any, model: _core.Model) -> _core.FeatureTable:
         header = ["visitor", *names]
         rows = ([place, *(one.get(name) for name in names)] for place, one in enumerate(features))
         return call(_core.read_features, None, _text(header, rows, "features"), "users", header, model)
+    if isinstance(features, Mapping) and any(isinstance(one, numbers.Real) for one in features.values()):
+        raise TypeError(f"features of one visitor are a dict of columns in a list, [{shown(dict(features))}]; a dict alone has "
+                        "lists of tags by id")
     table = _read(features, "users", "features", model)
     if table is None:
         raise TypeError("features must be a file's path, dicts of columns, a dict of tags by id or a frame, not None")

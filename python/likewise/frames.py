@@ -2,7 +2,8 @@
 """What has columns, as a frame of any kind."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy.typing as npt
 
@@ -10,6 +11,8 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+
+Frame = TypeVar("Frame")
 
 
 class Framed:
@@ -20,15 +23,22 @@ class Framed:
 
     def to_pandas(self) -> pandas.DataFrame:
         import pandas
-        return pandas.DataFrame(self.columns())
+        return self._framed(pandas.DataFrame)
 
     def to_polars(self) -> polars.DataFrame:
         import polars
-        return polars.DataFrame(self.columns())
+        return self._framed(polars.DataFrame)
 
     def to_arrow(self) -> pyarrow.Table:
         import pyarrow
-        return pyarrow.table(self.columns())
+        return self._framed(pyarrow.table)
+
+    def _framed(self, frame: Callable[[dict[str, npt.NDArray[Any]]], Frame]) -> Frame:
+        try:
+            return frame(self.columns())
+        except UnicodeEncodeError as error:
+            raise ValueError(f"{error.object!r} is not UTF-8, as the text of frames is: convert the data to UTF-8 "
+                             "before they are read; columns() holds such ids as they are") from None
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self.to_arrow().__arrow_c_stream__(requested_schema)

@@ -213,6 +213,8 @@ class Answers:
         if _switch(new_items, "new_items"):
             if items is not None:
                 raise ValueError("items and new_items exclude each other: both say what may be recommended")
+            if include_seen:
+                raise ValueError("include_seen=True would do nothing: nobody has seen new items")
             items = self._some_new_items()
         indices, skipped = self._indices(users, self.users, unknown)
         with Progress(progress) as listener:
@@ -408,7 +410,8 @@ class Answers:
         """A new model, grown by more Interactions, or what Interactions() takes; this one stays as it is.
 
         New users and items join, rows with a new interaction are refined, all others keep their
-        numbers. Neighbourhoods, popular, bias, ease and spectral come out as if trained on all.
+        numbers. Neighbourhoods, popular, bias, ease and spectral come out as if trained on all, the new rows
+        after the old ones, whose times a model does not keep.
 
         by                of als: "als" (least squares over whole rows, as it is without), or "sgd"
                           (explicit feedback: steps over the new ratings)
@@ -559,14 +562,29 @@ class Answers:
                 history, left_out = self._those_known(history)
                 skipped += left_out
             indices, _ = self.items.known(list(history) if isinstance(history, Mapping) else history, unknown)
+            weights = number_column(np.asarray(list(history.values()) if isinstance(history, Mapping)
+                                               else np.full(len(indices), self._core.value_of_a_like))).astype(np.float32)
+            indices, weights = self._once(indices, weights, len(offsets) - 1)
             columns.append(indices)
-            weights = (list(history.values()) if isinstance(history, Mapping)
-                       else np.full(len(indices), self._core.value_of_a_like))
-            values.append(number_column(np.asarray(weights)).astype(np.float32))
+            values.append(weights)
             offsets.append(offsets[-1] + len(indices))
         none_i, none_v = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
         return (np.array(offsets, dtype=np.int64), np.concatenate([none_i, *columns]),
                 np.concatenate([none_v, *values]), skipped)
+
+    def _once(self, indices: IndexArray, weights: npt.NDArray[np.float32],
+              place: int) -> tuple[IndexArray, npt.NDArray[np.float32]]:
+        """A history in which no item is twice: what is there again with the same value counts once."""
+        _, first, of = np.unique(indices, return_index=True, return_inverse=True)
+        if len(first) == len(indices):
+            return indices, weights
+        other = weights != weights[first][of]
+        if other.any():
+            again = int(np.argmax(other))
+            raise ValueError(f"histories: number {place} has item {shown(self.items.take(indices[again:again + 1]).tolist()[0])} twice, "
+                             f"with the values {weights[first[of[again]]]:g} and {weights[again]:g}")
+        kept = np.sort(first)
+        return indices[kept], weights[kept]
 
     def _those_known(self, history: History) -> tuple[History, int]:
         """A history without the items that the model does not know, and how many they were."""

@@ -84,11 +84,16 @@ class Search:
         return trial["trial"] != self.best["trial"], final is None, -value if self.higher_is_better else value
 
     def to_pandas(self) -> Any:
-        """A row for each trial, with a column for each parameter."""
+        """A row for each trial, with a column for each parameter. `iterations` are those that were done, and
+        the parameter of that name is `param_iterations`."""
         import pandas
-        return pandas.DataFrame([{**{name: value for name, value in trial.items() if name != "params"},
-                                  **{name: value for name, value in trial["params"].items()
-                                     if name != "algorithm"}} for trial in self.trials])
+        rows = []
+        for trial in self.trials:
+            row = {name: value for name, value in trial.items() if name != "params"}
+            row.update({f"param_{name}" if name in row else name: value for name, value in trial["params"].items()
+                        if name != "algorithm"})
+            rows.append(row)
+        return pandas.DataFrame(rows)
 
     def __repr__(self) -> str:
         return (f"<likewise.Search: {len(self.trials)} trials, best {self.metric} "

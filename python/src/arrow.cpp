@@ -345,6 +345,11 @@ class ArrowTable {
     return nb::make_tuple(give(std::move(result)), unit);
   }
 
+  [[nodiscard]] bool is_double_column(std::int64_t column) const {
+    const ArrowSchema& type = *schema_.it.children[column];
+    return type.dictionary == nullptr && std::string_view(type.format) == "g";
+  }
+
   /// Whether a column, or its dictionary, is text.
   [[nodiscard]] bool is_text_column(std::int64_t column) const {
     const ArrowSchema& type = *schema_.it.children[column];
@@ -549,6 +554,7 @@ void bind_arrow(nb::module_& module) {
             return nb::cast<const ArrowTable&>(self).values(self, column);
           },
           "column"_a)
+      .def("is_double", &ArrowTable::is_double_column, "column"_a)
       .def("is_text", &ArrowTable::is_text_column, "column"_a)
       .def("times", &ArrowTable::times, "column"_a);
 }

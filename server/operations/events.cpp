@@ -110,7 +110,9 @@ namespace {
   for (const StoredEvent& one : events) {
     text.begin_object().key("item").value(one.event.item);
     if (one.event.value) text.key("value").value(*one.event.value);
-    text.key("time").value(static_cast<double>(one.event.time) / kPerSecond);
+    text.key("time");
+    one.event.time % kPerSecond == 0 ? text.value(one.event.time / kPerSecond)
+                                     : text.value(static_cast<double>(one.event.time) / kPerSecond);
     if (!one.event.key.empty()) text.key("key").value(one.event.key);
     text.end_object();
   }

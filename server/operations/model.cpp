@@ -10,9 +10,7 @@ namespace {
 
 void write_parameters(JsonText& text, const TrainingParams& params) {
   text.key("parameters").begin_object();
-  for (const ParameterInfo& parameter : parameters_of(algorithm_name(params))) {
-    text.key(parameter.name).value(parameter_text(params, parameter.name));
-  }
+  for (const auto& [name, value] : effective_parameters(params)) text.key(name).value(value);
   text.end_object();
 }
 
@@ -71,7 +69,8 @@ constexpr const char* kOk = R"({"status":"ok"})";
 }  // namespace
 
 Operation model_operation() {
-  Json parameters = object_schema("The parameters that it was trained with", {});
+  Json parameters =
+      object_schema("The parameters that it was trained with, those without effect left out", {});
   parameters.erase("properties");
   parameters["additionalProperties"] = {{"type", "string"}};
   return {.name = "model",

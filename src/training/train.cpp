@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training/train.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "core/system/utc_now.h"
 #include "likewise/error.h"
 #include "likewise/model.h"
+#include "likewise/parameters.h"
 #include "model/checkpoint.h"
 #include "training/iterate.h"
 #include "training/learning.h"
@@ -91,6 +93,21 @@ void require_same_metric(const Model& earlier, const ResolvedRun& run) {
           fmt::format("validation metric {}: what is resumed was measured by {}", now, before));
 }
 
+/// A model that is over comes back as it is: other parameters would only be written into it.
+void require_unchanged(const TrainingParams& before, const TrainingParams& now, int iterations) {
+  constexpr std::string_view kOfStopping[] = {"iterations", "tolerance", "patience"};
+  for (const ParameterInfo& parameter : parameters_of(algorithm_name(now))) {
+    const std::string text = parameter_text(now, parameter.name);
+    const bool same = text == parameter_text(before, parameter.name) ||
+                      std::ranges::find(kOfStopping, parameter.name) != std::end(kOfStopping);
+    require(same,
+            fmt::format("{} would do nothing: the training that is resumed is over, after {}; "
+                        "give it more of them, or leave {} out",
+                        mention(parameter.name, text), counted(iterations, "iteration"),
+                        mention(parameter.name)));
+  }
+}
+
 /// Whether `earlier` had been trained to the end with these parameters; it is the answer then.
 [[nodiscard]] bool is_over(const Model& earlier, const Stopping& stopping,
                            const Validation& validation, Model& model) {
@@ -98,6 +115,7 @@ void require_same_metric(const Model& earlier, const ResolvedRun& run) {
   std::string reason =
       stop_reason(earlier.iterations, stopping, validation, earlier.best_iteration);
   if (reason.empty()) return false;
+  require_unchanged(earlier.params, model.params, static_cast<int>(earlier.iterations.size()));
   if (validation.evaluate) {
     (void)resumed_best(earlier.iterations, validation, earlier.best_iteration);
   }

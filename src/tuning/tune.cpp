@@ -196,9 +196,9 @@ void TuneOptions::validate() const {
   const std::size_t count = algorithms_of(*this).size();
   if (budget.trials > 0 && static_cast<std::size_t>(budget.trials) < count) {
     fail(
-        fmt::format("a budget of {} trials is less than one for each of {} algorithms; name fewer "
+        fmt::format("a budget of {} is less than one for each of {} algorithms; name fewer "
                     "algorithms, or give more",
-                    budget.trials, count));
+                    counted(budget.trials, "trial"), count));
   }
   if (split.method == SplitMethod::kKFold) {
     fail("the validation part is cut once: by random, per-user, last or time, not by folds");

@@ -265,6 +265,19 @@ Interactions TuneSearch::sampled(const Interactions& part) const {
   return sample_users(part, result_.measured_users, options_.seed);
 }
 
+void TuneSearch::note_those_without_trials() {
+  for (const TrainingParams& usual : result_.usual) {
+    const std::string_view name = algorithm_name(usual);
+    const bool begun = std::ranges::any_of(result_.trials, [&](const TuneTrial& trial) {
+      return algorithm_name(trial.params) == name;
+    });
+    if (!begun) {
+      result_.notes.push_back(
+          fmt::format("{}: no trial: the search was over before its turn", name));
+    }
+  }
+}
+
 TuneResult TuneSearch::run() try {
   measure_baseline();
   try {
@@ -275,6 +288,7 @@ TuneResult TuneSearch::run() try {
     if (error.kind() != ErrorKind::kCancelled) throw;
     result_.stop_reason = "stopped";
   }
+  note_those_without_trials();
   result_.seconds = spent();
   return std::move(result_);
 } catch (const Error& error) {

@@ -105,6 +105,9 @@ class TuneSearch {
 
   void measure_baseline();
 
+  /// In result_.notes: a budget of time may be over before an algorithm's turn.
+  void note_those_without_trials();
+
   void search();
 
   /// Of every algorithm first, with as many iterations as they say, that of auto before the others:

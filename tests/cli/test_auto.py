@@ -81,6 +81,8 @@ def test_a_resumed_training_keeps_the_reason_of_the_choice(program, tmp_path):
     told, _ = train(program, "data.csv")
     assert told["algorithm"] == "als" and "(more than 1800); a user has 80 interactions, at least 75" in told["choice"]
     program("train", "data.csv", "-o", "m2", "--resume", "m", "--iterations", 16)
+    over = program("train", "data.csv", "-o", "m3", "--resume", "m2", "--regularization", 5, exit_code=2).stderr
+    assert "--regularization 5 would do nothing: the training that is resumed is over, after 16 iterations" in over
     assert json.loads(program("info", "m2", "--json").stdout)["choice"] == told["choice"]
 
 

@@ -116,6 +116,12 @@ def trained(folder, command):
     return json.loads(told.stdout)
 
 
+def test_escaped_quotes_of_a_first_line(program):
+    (program.folder / "rows.csv").write_text('1,"a \\"b\\" c",5\n2,c,4\n')
+    stderr = program("info", "rows.csv", exit_code=1).stderr
+    assert 'the first line has a broken quoted field: quotes inside quotes are written \\"' in stderr
+
+
 def test_every_row_of_the_table_has_a_file():
     assert list(ROWS) == list(FORMATS) and len(ROWS) >= 40
 

@@ -105,7 +105,7 @@ def test_predictions_come_in_the_order_of_the_pairs(program, tmp_path):
             unknown = {("who", "i1"), ("yan", "what"), ("u2", "what")}
             unknown |= set() if new else {pair for pair in wanted if pair[0] in ("zoe", "yan")}
             count = sum(pair in unknown for pair in wanted)
-            assert f"{count} rows name a user or item that is not in the model" in done.stderr
+            assert f"{count} rows with a user or item that is not in the model" in done.stderr
 
 
 def test_predictions_of_many_pairs(program, tmp_path):

@@ -118,7 +118,7 @@ def test_new_users_are_those_they_copy(program, cinema):
         pairs = "".join(f"{user},{r['item']}\n" for r in known for user in ("5", "new", "6"))
         (program.folder / "pairs.csv").write_text("user,item\n" + pairs + "new,nowhere\n")
         done = program("predict", "m", "pairs.csv", "--new", "new.csv")
-        assert "1 row name a user or item that is not in the model" in done.stderr
+        assert "1 row with a user or item that is not in the model" in done.stderr
         predicted = {user: {} for user in ("5", "new", "6")}
         for r in rows(done.stdout):
             predicted[r["user"]][r["item"]] = float(r["prediction"])

@@ -347,8 +347,15 @@ def test_model_is_swapped_without_a_failed_request(serve, program, cinema, tmp_p
 def test_what_is_no_model_gets_no_store_of_events(program):
     (program.folder / "ratings.csv").write_text("user,item\n1,2\n")
     told = program("serve", "ratings.csv", exit_code=1).stderr
-    assert "ratings.csv: no model" in told
+    assert "ratings.csv: cannot load the model: it is text, not a model" in told
     assert [path.name for path in program.folder.iterdir()] == ["ratings.csv"]
+
+
+def test_ids_that_json_cannot_hold_are_refused(program):
+    (program.folder / "latin.csv").write_bytes("user,item\nnäme,1\nnäme,2\nb,1\n".encode("latin-1"))
+    program("train", "latin.csv", "-o", "m", "--algorithm", "popular")
+    told = program("serve", "m", "--listen", "127.0.0.1:0", "--events", "off", exit_code=1).stderr
+    assert r"m: the id of user 'n\xe4me' is not UTF-8" in told
 
 
 def test_a_broken_model_is_refused(serve, cinema, tmp_path):

@@ -94,7 +94,7 @@ def test_it_says_what_it_did_and_keeps_that(program, tmp_path, ratings, kind):
     again = program("update", "m", "new.csv", "-o", "m", "--json")
     assert json.loads(again.stdout)["new"] == {"users": 0, "items": 0, "interactions": 4,
                                                "repeated": 4}
-    assert "4 pairs that the model has already: the newer value counts" in again.stderr
+    assert "4 pairs that the model has already: the value of the new rows counts" in again.stderr
     now = json.loads(program("info", "m", "--json").stdout)
     assert now["updates"]["count"] == 2 and now["updates"]["interactions"] == 8
     assert now["updates"]["source"] == "new.csv" and now["source"] == "old.csv"

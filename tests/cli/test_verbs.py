@@ -375,7 +375,7 @@ def test_predict(program, cinema, tmp_path):
     found = {(r["user"], r["item"]): float(r["prediction"]) for r in rows(done.stdout)}
     assert set(found) == {("5", "7"), ("5", "3"), ("nobody", "7"), ("5", "nothing")}
     assert all(0 < value < 6 for value in found.values())
-    assert "2 rows name a user or item" in done.stderr
+    assert "2 rows with a user or item" in done.stderr
     done = program("predict", cinema / "explicit.safetensors", "pairs.csv", "-o", "p.csv")
     assert "p.csv: 4 predictions, " in done.stderr
 

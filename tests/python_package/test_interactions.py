@@ -299,6 +299,39 @@ def test_times_of_fine_units(unit):
                           times.astype("datetime64[ns]"))
 
 
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, pa.table])
+def test_times_of_a_column_of_floats(make):
+    """pandas makes them of whole numbers with gaps."""
+    def rows(*times):
+        return make({"user": np.arange(3), "item": np.arange(3), "value": np.ones(3), "time": np.array(times)})
+
+    whole = rows(1577880000.0, 1577880002.0, 1577880001.0)
+    assert Interactions(whole).times.tolist() == Interactions(rows(1577880000, 1577880002, 1577880001)).times.tolist()
+    for missing in (np.nan, np.inf, 2.0**63):
+        gap = rows(1577880000.0, missing, 1577880001.0)
+        with pytest.raises(ValueError, match="position 1: the time is missing or out of range"):
+            Interactions(gap)
+        assert Interactions(gap, on_bad_row="skip").nnz == 2
+    with pytest.raises(TypeError, match=r"times: row 2 has 1577880001.25, which is not whole"):
+        Interactions(rows(1577880000.0, np.nan, 1577880001.25))
+
+
+def test_columns_whose_names_are_numbers():
+    frame = pd.DataFrame([[1, 5, 2.0], [2, 6, 3.0]])
+    assert Interactions(frame, user=0, item=1, value=2) == Interactions(([1, 2], [5, 6], [2.0, 3.0]))
+    with pytest.raises(ValueError, match="no column 3 for item"):
+        Interactions(frame, user=0, item=3)
+
+
+def test_text_that_is_not_utf8_becomes_no_frame(tmp_path):
+    (tmp_path / "latin.csv").write_bytes("user,item\nnäme,1\nnäme,2\n".encode("latin-1"))
+    data = Interactions(tmp_path / "latin.csv")
+    for become in (data.to_pandas, data.to_polars, data.to_arrow):
+        with pytest.raises(ValueError, match="is not UTF-8.*convert the data"):
+            become()
+    assert data.columns()["user"].tolist() == ["n\udce4me"] * 2
+
+
 def test_times_beyond_64_bits_with_a_sign_are_refused():
     times = np.array([1, 2, 2**63 + 5], dtype=np.uint64)
     for make in (tuple, lambda parts: pl.DataFrame(dict(zip(("user", "item", "value", "time"), parts))),

@@ -377,6 +377,9 @@ def test_a_training_goes_on_from_a_checkpoint(ratings, tmp_path):
     for start in (likewise.load_model(path), first.model_):
         resumed = Als(factors=8, iterations=6).fit(ratings, resume=start).model_
         assert np.array_equal(resumed.user_factors, whole.user_factors)
+    with pytest.raises(ValueError, match="regularization.*5 would do nothing: the training that is resumed is over, after 6 iterations"):
+        Als(factors=8, iterations=6, regularization=5).fit(ratings, resume=whole)
+    assert Als(factors=8, iterations=7, regularization=5).fit(ratings, resume=whole).model_.params["regularization"] == 5
 
 
 def test_parameters_that_nobody_gave_suit_the_data(ratings):
@@ -454,6 +457,25 @@ def test_parameters_are_checked_and_described(ratings):
             assert word in str(refused.value)
 
 
+class _Twice(dict):
+    """A history as no dict can be: its keys as a list have an item twice."""
+
+    def __iter__(self):
+        return iter([7, 5, 7])
+
+    def values(self):
+        return [1.0, 3.0, 2.0]
+
+
+def _core_rows_twice(model):
+    return model.recommend_new([[5], _Twice()])
+
+
+def test_a_like_that_comes_again_counts_once(model):
+    assert model.recommend_new([[5, 7, 5]]) == model.recommend_new([[5, 7]])
+    assert np.array_equal(model.fold_in([[7, 5, 5, 7]]), model.fold_in([[7, 5]]))
+
+
 def test_questions_that_have_no_answer(model, ratings):
     knn = ItemKnn(neighbours=3).fit(ratings)
     for ask, error, words in (
@@ -465,7 +487,8 @@ def test_questions_that_have_no_answer(model, ratings):
             (lambda: model.recommend([10], items=7), TypeError, ["items", "7"]),
             (lambda: model.recommend_new([[5], 7]), TypeError, ["history", "7"]),
             (lambda: model.recommend_new([{5: float("inf")}]), ValueError, []),
-            (lambda: model.recommend_new([[5, 5]]), ValueError, []),
+            (lambda: _core_rows_twice(model), ValueError, ["number 1", "item 7 twice", "values 1 and 2"]),
+            (lambda: model.recommend(10, new_items=True, include_seen=True), ValueError, ["include_seen"]),
             (lambda: model.similar_items(6), KeyError, ["item", "6"]),
             (lambda: model.similar_items(5, metric="euclid"), ValueError, ["euclid", "cosine"]),
             (lambda: model.predict([10], [5, 7]), ValueError, ["(1,)", "(2,)"]),

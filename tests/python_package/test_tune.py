@@ -26,6 +26,9 @@ def test_the_winner_and_the_table_of_trials(ratings):
     table = search.to_pandas()
     assert len(table) == 8 and table["final_value"].max() == max(finals)
     assert {"factors", "neighbours", "seconds"} <= set(table.columns)
+    assert table["iterations"].tolist() == [trial["iterations"] for trial in search.trials]
+    asked = [trial["params"].get("iterations") for trial in search.trials]
+    assert [None if np.isnan(one) else one for one in table["param_iterations"]] == asked
     kept = search.model.provenance["search"]
     assert kept["value"] == search.best["value"] and kept["trials"] == 8 and kept["budget"] == "8"
     assert "8 trials" in repr(search)

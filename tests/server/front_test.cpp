@@ -72,6 +72,8 @@ TEST_F(FrontTest, HasAStatusForEachFault) {
   EXPECT_EQ(get("/nowhere").status, 404);
   EXPECT_EQ(get("/v1/recommend?user=nobody").status, 404);
   EXPECT_EQ(get("/v1/recommend?user=u101&m=1").status, 400);
+  EXPECT_THAT(get("/v1/recommend?users=u101").body, HasSubstr("did you mean user?"));
+  EXPECT_THAT(get("/v1/recommend?n=1").body, HasSubstr("exactly one of user, like\""));
   EXPECT_EQ(get("/v1/recommend?user=u101&n=ten").status, 400);
   EXPECT_EQ(get("/v1/recommend?user=u101&n=1&n=2").status, 400);
   EXPECT_EQ(get("/v1/predict").status, 405);

@@ -130,6 +130,7 @@ TEST(Operations, ModelSaysWhatItIs) {
   EXPECT_EQ(body["users"], 30);
   EXPECT_THAT(body["can"], testing::Contains(Json("explain")));
   EXPECT_EQ(body["parameters"]["factors"], "4");
+  EXPECT_FALSE(body["parameters"].contains("cg_steps"));  // of another solver
 }
 
 TEST(Operations, RefuseWithASentence) {

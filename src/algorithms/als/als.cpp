@@ -15,6 +15,7 @@
 #include "algorithms/row_counts.h"
 #include "algorithms/rows_with_entries.h"
 #include "algorithms/sgd/sgd.h"
+#include "backends/jobs/als_solver.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/als.h"
 #include "likewise/autotune.h"
@@ -142,6 +143,16 @@ class Als final : public AlgorithmOf<AlsParams> {
 
   [[nodiscard]] double core_seconds(const CsrView& by_user) const override {
     const RowCounts counts = counts_of_rows_with_entries(by_user);
+    const AlsShape shape{static_cast<Index>(counts.of_users.size()),
+                         static_cast<Index>(counts.of_items.size()), by_user.nnz()};
+    if (solves_exactly(params(), shape)) {
+      const AlsRowCost cost(params(), shape);
+      double operations = 0.0;
+      for (const Offset count : counts.of_users) operations += cost.row(count);
+      for (const Offset count : counts.of_items) operations += cost.row(count);
+      return params().iterations * operations /
+             (params().nonnegative ? kNonnegativeRate : kExactRate);
+    }
     const auto rows = static_cast<double>(counts.of_users.size() + counts.of_items.size());
     const auto entries = static_cast<double>(by_user.nnz());
     return params().iterations * als_seconds(rows, entries, params().factors);

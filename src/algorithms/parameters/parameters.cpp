@@ -206,6 +206,17 @@ void set_parameter(TrainingParams& params, std::string_view name, std::string_vi
   });
 }
 
+std::vector<std::pair<std::string, std::string>> effective_parameters(
+    const TrainingParams& params) {
+  std::vector<std::pair<std::string, std::string>> result;
+  for (const ParameterInfo& parameter : parameters_of(algorithm_name(params))) {
+    std::string value = parameter_text(params, parameter.name);
+    if (value == "none" || !parameter_needs(params, parameter.name).empty()) continue;
+    result.emplace_back(parameter.name, std::move(value));
+  }
+  return result;
+}
+
 std::string parameter_text(const TrainingParams& params, std::string_view name) {
   std::string text;
   visit_named(params, name, [&](const auto& some, const auto& parameter) {

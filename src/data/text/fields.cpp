@@ -198,4 +198,15 @@ void append_field(std::string& out, std::string_view text, char delimiter) {
   out += '"';
 }
 
+std::string text_after_quote(std::string_view line) {
+  if (line.find("\\\"") != std::string_view::npos) {
+    return fmt::format(
+        "quotes inside quotes are written \\\", as by MySQL and Spark: write them twice, as in "
+        "RFC 4180 (in Spark option(\"escape\", \"\\\"\")): '{}'",
+        printable(line));
+  }
+  return fmt::format("text follows a quoted field (write a quote inside quotes twice): '{}'",
+                     printable(line));
+}
+
 }  // namespace likewise

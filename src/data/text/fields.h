@@ -65,4 +65,7 @@ inline constexpr std::size_t kMostQuotedBytes = std::size_t{1} << 16;
 [[nodiscard]] LineFault split_line(std::string_view line, Delimiter delimiter,
                                    std::vector<std::string>& fields);
 
+/// What is wrong with a line that has text behind a quoted field, and what to do.
+[[nodiscard]] std::string text_after_quote(std::string_view line);
+
 }  // namespace likewise

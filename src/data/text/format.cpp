@@ -130,11 +130,15 @@ SampleRows sample_rows(const std::vector<std::string_view>& lines, Delimiter del
   SampleRows rows;
   for (const std::string_view line : lines) {
     std::vector<std::string> fields;
-    if (split_line(line, delimiter, fields) == LineFault::kNone) {
+    const LineFault fault = split_line(line, delimiter, fields);
+    if (fault == LineFault::kNone) {
       rows.push_back(std::move(fields));
     } else if (rows.empty()) {
       fail(file, ErrorKind::kBadData,
-           fmt::format("the first line has a broken quoted field: '{}'", printable(line)));
+           fmt::format("the first line has a broken quoted field: {}",
+                       fault == LineFault::kTextAfterQuote
+                           ? text_after_quote(line)
+                           : fmt::format("it does not end: '{}'", printable(line))));
     }
   }
   return rows;

@@ -215,14 +215,7 @@ std::string RowParser<Row>::describe(Fault fault, std::string_view line) const {
           "'{}'",
           kMostQuotedBytes, printable(line));
     case Fault::kTextAfterQuote:
-      if (line.find("\\\"") != std::string_view::npos) {
-        return fmt::format(
-            "quotes inside quotes are written \\\", as by MySQL and Spark: write them twice, as in "
-            "RFC 4180 (in Spark option(\"escape\", \"\\\"\")): '{}'",
-            printable(line));
-      }
-      return fmt::format("text follows a quoted field (write a quote inside quotes twice): '{}'",
-                         printable(line));
+      return text_after_quote(line);
     case Fault::kNoId:
       if (format_.adjacency) {
         return fmt::format("a{} id is empty (ids are separated by {})",
