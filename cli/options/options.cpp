@@ -137,15 +137,15 @@ void add_format_options(CLI::App& app, ReadOptions& options) {
            "Which columns are user,item,value,time: names or numbers from 1, - for none")
       ->type_name("LIST")
       ->group(kReadingGroup);
-  app.add_option("--delimiter", options.delimiter,
-                 "Text between columns (detected: , tab ; | :: or spaces)")
+  add_text(app, "--delimiter", options.delimiter,
+           "Text between columns (detected: , tab ; | :: or spaces)")
       ->type_name("TEXT")
       ->group(kReadingGroup);
   add_choice<std::string>(app, "--decimal", {{".", "."}, {",", ","}}, options.decimal,
                           "What stands before the fraction of a value")
       ->group(kReadingGroup);
-  app.add_option("--time-format", options.time_format,
-                 "How times are written, as strptime has it: %m/%d/%Y [numbers and ISO 8601]")
+  add_text(app, "--time-format", options.time_format,
+           "How times are written, as strptime has it: %m/%d/%Y [numbers and ISO 8601]")
       ->type_name("TEXT")
       ->group(kReadingGroup);
   add_choice<Header>(app, "--header",
@@ -225,21 +225,31 @@ void add_weighing_options(CLI::App& app, ReadOptions& options) {
       ->group(kReadingGroup);
 }
 
+namespace {
+
+[[nodiscard]] CLI::Validator not_empty(const char* what) {
+  const auto refuse = [what](const std::string& given) {
+    return given.empty() ? fmt::format("the {} is empty", what) : std::string();
+  };
+  return {refuse, ""};
+}
+
+}  // namespace
+
 CLI::Option* add_path(CLI::App& app, const std::string& flag, std::string& path,
                       const std::string& description) {
-  const auto refuse_empty = [](const std::string& given) {
-    return given.empty() ? std::string("the name is empty") : std::string();
-  };
-  return app.add_option(flag, path, description)->check(CLI::Validator(refuse_empty, ""));
+  return app.add_option(flag, path, description)->check(not_empty("name"));
+}
+
+CLI::Option* add_text(CLI::App& app, const std::string& flag, std::string& text,
+                      const std::string& description) {
+  return app.add_option(flag, text, description)->check(not_empty("text"));
 }
 
 CLI::Option* add_inputs(CLI::App& app, const std::string& name, std::vector<std::string>& paths,
                         const std::string& description) {
-  const auto refuse_empty = [](const std::string& given) {
-    return given.empty() ? std::string("the name is empty") : std::string();
-  };
   return app.add_option(name, paths, description + "; several files or folders are read as one")
-      ->check(CLI::Validator(refuse_empty, ""))
+      ->check(not_empty("name"))
       ->required();
 }
 

@@ -116,6 +116,9 @@ void add_weighing_options(CLI::App& app, ReadOptions& options);
 /// An option or argument that names a file or folder; an empty name is a usage error.
 CLI::Option* add_path(CLI::App& app, const std::string& flag, std::string& path,
                       const std::string& description);
+/// An option whose text cannot be empty: that is a usage error.
+CLI::Option* add_text(CLI::App& app, const std::string& flag, std::string& text,
+                      const std::string& description);
 /// An argument that names files or folders whose rows are read as one.
 CLI::Option* add_inputs(CLI::App& app, const std::string& name, std::vector<std::string>& paths,
                         const std::string& description);

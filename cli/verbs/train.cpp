@@ -272,9 +272,9 @@ void add_keeping_options(CLI::App& app, Train& verb) {
            "where the algorithm has none")
       ->type_name("FILE")
       ->group(kGroup);
-  app.add_option("--validation-metric", verb.validation_metric,
-                 "What to measure: a metric of `likewise evaluate --help` [rmse where ratings are "
-                 "predicted, else ndcg@10]")
+  add_text(app, "--validation-metric", verb.validation_metric,
+           "What to measure: a metric of `likewise evaluate --help` [rmse where ratings are "
+           "predicted, else ndcg@10]")
       ->type_name("NAME")
       ->group(kGroup);
   add_path(app, "--validation-candidates", verb.validation_candidates,

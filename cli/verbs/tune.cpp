@@ -257,9 +257,9 @@ void add_search_options(CLI::App& app, Tune& verb) {
   add_choice<Feedback>(app, "--feedback", choices_of<Feedback>(kFeedbackNames),
                        verb.options.feedback,
                        "implicit: values are counts or strengths; explicit: ratings to predict");
-  app.add_option("--metric", verb.options.metric,
-                 "What the best parameters are best by: a metric of `likewise evaluate --help` "
-                 "[ndcg@10 implicit, rmse explicit]")
+  add_text(app, "--metric", verb.options.metric,
+           "What the best parameters are best by: a metric of `likewise evaluate --help` "
+           "[ndcg@10 implicit, rmse explicit]")
       ->type_name("NAME");
   const auto budget = [&verb](const std::string& text) {
     try {

@@ -86,8 +86,22 @@ def count_of(n: Any, name: str = "n") -> int:
     return int(n)
 
 
+def refuse_idle(**arguments: tuple[Any, bool, str]) -> None:
+    """ValueError for the first argument that was given (is not None) and would do nothing: each is its value,
+    whether it is used, and what it needs."""
+    for name, (value, used, needs) in arguments.items():
+        if value is not None and not used:
+            raise ValueError(f"{name}={shown(value)} would do nothing: it needs {needs}")
+
+
+RANKING = 'metrics with one that ranks, as "ndcg"'
+LISTS = 'metrics with one of lists, as "ndcg"'
+
+
 def lengths_of(k: Any) -> list[int]:
-    """The lengths of lists, one or several."""
+    """The lengths of lists, one or several; of None 10."""
+    if k is None:
+        return [10]
     return [count_of(one, "k") for one in ([k] if np.ndim(k) == 0 else list(k))]
 
 

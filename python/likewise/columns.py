@@ -315,7 +315,7 @@ _HELD = {"s": "s", "ms": "ms", "us": "us", "ns": "ns", "Y": "s", "M": "s", "W": 
 def _times_of_table(table: _core.ArrowTable, column: int) -> tuple[npt.NDArray[np.int64], str | None]:
     if table.is_double(column):
         return _times_of(np.asarray(table.values(column)))
-    return table.times(column)  # type: ignore[no-any-return]
+    return table.times(column)
 
 
 def _whole_times(array: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Callable, ClassVar, TypeVar
 import numpy as np
 
 from likewise import _core
-from likewise.arguments import by_names, call, check_callback, count_of, lengths_of, names_of, no_parameter, shown
+from likewise.arguments import (
+    LISTS, RANKING, by_names, call, check_callback, count_of, lengths_of, names_of, no_parameter, refuse_idle, shown)
 from likewise.cross_validation import CrossValidation, made
 from likewise.display import table
 from likewise.features import Features
@@ -66,7 +67,7 @@ class Estimator(_Answering):
     def fit(self: _Own, interactions: Any, y: None = None, *,
             validation: Any = None, metric: str | None = None,
             candidates: Any = None, negatives: int | None = None,
-            target: float | None = None, checkpoint: Path | None = None, checkpoint_every: int = 1,
+            target: float | None = None, checkpoint: Path | None = None, checkpoint_every: int | None = None,
             resume: Model | Estimator | None = None, item_features: Any = None,
             user_features: Any = None, feature_regularization: float | None = None,
             progress: bool = False, callback: Callback | None = None) -> _Own:
@@ -79,7 +80,7 @@ class Estimator(_Answering):
         candidates        validation ranks only these items of each user (Model.evaluate)
         negatives         validation ranks each held-out item among so many random others
         target            a value of `metric`: training ends after the first iteration that is as good
-        checkpoint        a file to go on from, written every `checkpoint_every` iterations
+        checkpoint        a file to go on from, written every `checkpoint_every` iterations (1)
         resume            a model, fitted estimator, or checkpoint loaded by load_model(), to go on from
         item_features     tags of items: a file's path, a dict of tags by item id, or a frame of ids and
                           categories, numbers or lists of tags. Items without interactions join by them.
@@ -105,6 +106,7 @@ class Estimator(_Answering):
             raise ValueError("feedback=\"explicit\" needs values: these interactions have none")
         features = Features(item_features, user_features, feature_regularization)
         features.check(params, data)
+        refuse_idle(checkpoint_every=(checkpoint_every, checkpoint is not None, "checkpoint"))
         with Progress(progress) as listener:
             def on_iteration(iteration: int, seconds: float, objective: float,
                              value: float | None) -> None:
@@ -121,7 +123,7 @@ class Estimator(_Answering):
                 candidates=as_interactions_or_none(candidates, "candidates"),
                 negatives=0 if negatives is None else count_of(negatives, "negatives"),
                 target=None if target is None else float(target),
-                checkpoint=checkpoint, checkpoint_every=checkpoint_every, resume=_core_of(resume),
+                checkpoint=checkpoint, checkpoint_every=1 if checkpoint_every is None else checkpoint_every, resume=_core_of(resume),
                 source=data.name, progress=listener, on_iteration=on_iteration)
             features.add_to(model, self.threads)
         self.model_ = Model(model, threads=self.threads)
@@ -141,8 +143,8 @@ class Estimator(_Answering):
 
     def cross_validate(self, interactions: Any, *, folds: int | None = None, rolling: int | None = None,
                        test: float | None = None, at: Moment | None = None, seed: int | None = None,
-                       k: int | Sequence[int] = 10, metrics: str | Sequence[str] = (),
-                       min_relevant_value: float = 0.0, item_features: Any = None, user_features: Any = None,
+                       k: int | Sequence[int] | None = None, metrics: str | Sequence[str] = (),
+                       min_relevant_value: float | None = None, item_features: Any = None, user_features: Any = None,
                        feature_regularization: float | None = None, progress: bool = False) -> CrossValidation:
         """Trains and evaluates once for each fold: the mean and the deviation of each metric. The estimator
         itself stays as it is.
@@ -165,13 +167,16 @@ class Estimator(_Answering):
             if value is not None and not used:
                 raise ValueError(f"{name}={shown(value)} would do nothing {'with' if by_time else 'without'} "
                                  + ("at" if name == "test" and by_time else "rolling"))
+        if self.algorithm != "auto":
+            lists, ranks, _ = call(_core.metric_needs_of, params, names_of(metrics, "metrics"))
+            refuse_idle(k=(k, lists, LISTS), min_relevant_value=(min_relevant_value, ranks, RANKING))
         with Progress(progress) as listener:
             return made(*call(
                 _core.cross_validate, data._core, params, device=self.device, threads=self.threads,
                 folds=5 if folds is None else count_of(folds, "folds"),
                 rolling=0 if rolling is None else count_of(rolling, "rolling"), test=0.2 if test is None else test,
                 at=None if at is None else written(at, "at"), seed=42 if seed is None else seed, k=lengths_of(k),
-                metrics=names_of(metrics, "metrics"), min_relevant_value=min_relevant_value,
+                metrics=names_of(metrics, "metrics"), min_relevant_value=min_relevant_value or 0.0,
                 features=features.tables, progress=listener))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -197,7 +202,7 @@ class Estimator(_Answering):
             if metric in found:
                 return found[metric] if higher_is_better(metric) else -found[metric]
         name, _, length = metric.partition("@")
-        found = self._scored(data, metrics=name, k=int(length) if length.isdigit() else 10)
+        found = self._scored(data, metrics=name, k=int(length) if length.isdigit() else None)
         value = found[metric if length else next(key for key in found if key.partition("@")[0] == name)]
         return value if higher_is_better(name) else -value
 

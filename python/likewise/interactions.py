@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise import _core
-from likewise.arguments import by_name, by_names, call, count_of, shown
+from likewise.arguments import by_name, by_names, call, count_of, refuse_idle, shown
 from likewise.columnar import columnar_files, table_of_files
 from likewise.columns import Source, source_of
 from likewise.display import cell_text, grid, table
@@ -376,34 +376,41 @@ Parts = tuple[Interactions, Interactions]
 
 
 @overload
-def split(data: Any, method: Method = "random", *, test: float = 0.2, rows: int | None = None, last: int = 1,
-          folds: int = 5, at: Moment | None = None, rolling: Literal[0] = 0, seed: int = 42) -> Parts: ...
+def split(data: Any, method: Method = "random", *, test: float | None = None, rows: int | None = None,
+          last: int | None = None, folds: int | None = None, at: Moment | None = None, rolling: Literal[0] = 0,
+          seed: int | None = None) -> Parts: ...
 @overload
-def split(data: Any, method: Literal["kfold"], *, test: float = 0.2, rows: int | None = None, last: int = 1,
-          folds: int = 5, at: Moment | None = None, rolling: int = 0, seed: int = 42) -> list[Parts]: ...
+def split(data: Any, method: Literal["kfold"], *, test: float | None = None, rows: int | None = None,
+          last: int | None = None, folds: int | None = None, at: Moment | None = None, rolling: int = 0,
+          seed: int | None = None) -> list[Parts]: ...
 
 
 @by_name
 def split(data: Any,
           method: Literal["random", "per-user", "last", "time", "kfold", "cold-items"] = "random", *,
-          test: float = 0.2, rows: int | None = None, last: int = 1, folds: int = 5,
-          at: Moment | None = None, rolling: int = 0, seed: int = 42) -> Any:
+          test: float | None = None, rows: int | None = None, last: int | None = None, folds: int | None = None,
+          at: Moment | None = None, rolling: int = 0, seed: int | None = None) -> Any:
     """Splits Interactions, or what Interactions() takes, into a training and a test part that share
     users and items.
 
-    method  "random": a share `test` of all interactions; "per-user": a share `test` of every user's,
+    method  "random": a share `test` (0.2) of all interactions; "per-user": a share `test` of every user's,
             rounded, at least one of them in training, or `rows` of every user with more; "last": the
-            `last` newest of every user with more; "time": the newest share `test`, or all from `at` on;
-            "kfold": `folds` pairs, each interaction in one test part; "cold-items": all interactions of
+            `last` (1) newest of every user with more; "time": the newest share `test`, or all from `at` on;
+            "kfold": `folds` (5) pairs, each interaction in one test part; "cold-items": all interactions of
             a share `test` of the items
+    seed    (42) of what is drawn: not of "last" and "time"
     rolling of "time": so many test parts one after the other, each with all that is older to train on
     Returns (train, test), or a list of `folds` or `rolling` such pairs. The same for the same seed, whatever the
-    order of rows. ValueError for values outside of their range, for "last" and "time" without
+    order of rows. ValueError for values outside of their range, for what would do nothing, for "last" and "time" without
     times, and where a part would be empty.
     """
+    refuse_idle(test=(test, method not in ("last", "kfold"), 'method="random", "per-user", "time" or "cold-items"'),
+                last=(last, method == "last", 'method="last"'), folds=(folds, method == "kfold", 'method="kfold"'),
+                seed=(seed, method not in ("last", "time"), 'method="random", "per-user", "kfold" or "cold-items"'))
     data = as_interactions(data, "data")
     count = 0 if rows is None else count_of(rows, "rows")
     parts = [(Interactions._of(train, data), Interactions._of(held_out, data))
-             for train, held_out in call(data._core.split, method, test, last, folds, count,
-                                    None if at is None else written(at, "at"), rolling, seed)]
+             for train, held_out in call(data._core.split, method, 0.2 if test is None else test,
+                                    1 if last is None else last, 5 if folds is None else folds, count,
+                                    None if at is None else written(at, "at"), rolling, 42 if seed is None else seed)]
     return parts if method == "kfold" or rolling else parts[0]

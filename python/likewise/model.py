@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from likewise import _core
 from likewise.answers import Lists
-from likewise.arguments import by_name, by_names, call, count_of, lengths_of, names_of, shown, whole
+from likewise.arguments import (
+    LISTS, RANKING, by_name, by_names, call, count_of, lengths_of, names_of, refuse_idle, shown, whole)
 from likewise.columns import number_column
 from likewise.display import grid, table
 from likewise.features import Features, visitors
@@ -359,22 +360,22 @@ class Answers:
         recommend_new()."""
         return self._explained(self._rows([history])[:3], item)
 
-    def evaluate(self, test: Any, *, k: int | Sequence[int] = 10,
-                 metrics: str | Sequence[str] = (), min_relevant_value: float = 0.0,
+    def evaluate(self, test: Any, *, k: int | Sequence[int] | None = None,
+                 metrics: str | Sequence[str] = (), min_relevant_value: float | None = None,
                  seen: Any = None, candidates: Any = None,
-                 negatives: int | None = None, seed: int = 42, per_user: bool = False,
+                 negatives: int | None = None, seed: int | None = None, per_user: bool = False,
                  clip: bool | None = None, new_items: bool = False, progress: bool = False) -> Evaluation:
         """Metrics on held-out interactions; metrics.md has their formulas. `test`, `seen` and
-        `candidates` are Interactions, or what Interactions() takes.
+        `candidates` are Interactions, or what Interactions() takes. ValueError for what would do nothing.
 
-        k                   list lengths
+        k                   list lengths (10)
         metrics             names as in likewise.metrics.names(); without: those of the model's kind
-        min_relevant_value  test values below it are not relevant (ratings: e.g. 4)
+        min_relevant_value  test values below it (0) are not relevant (ratings: e.g. 4)
         seen                what lists leave out; without: the model's history
         candidates          lists hold only these items of each user, less those seen
         negatives           every relevant item is ranked among so many random items that the user
                             has neither in `seen` nor in `test` (He et al. 2017)
-        seed                of the negatives
+        seed                of the negatives (42)
         clip                whether predicted ratings stay within the scale of the training values, as
                             of predict()
         new_items           ranks, and asks for, only items that nobody has touched, which the model knows
@@ -384,14 +385,19 @@ class Answers:
             self._some_new_items()
         lengths = lengths_of(k)
         names = names_of(metrics, "metrics")
+        lists, ranks, rates = call(_core.metric_needs, self._core, names)
+        refuse_idle(k=(k, lists, LISTS), min_relevant_value=(min_relevant_value, ranks, RANKING), seen=(seen, ranks, RANKING),
+                    seed=(seed, negatives is not None, "negatives"), per_user=(per_user or None, ranks, RANKING),
+                    clip=(clip, rates, 'metrics with "rmse" or "mae"'))
         held_out = as_interactions(test, "test")
         with Progress(progress) as listener:
             found = call(
                 _core.evaluate, self._core, held_out._core, device=self._device, k=lengths, metrics=names,
-                min_relevant_value=min_relevant_value, per_user=per_user,
+                min_relevant_value=min_relevant_value or 0.0, per_user=per_user,
                 seen=as_interactions_or_none(seen, "seen"),
                 candidates=as_interactions_or_none(candidates, "candidates"),
-                negatives=0 if negatives is None else count_of(negatives, "negatives"), seed=seed,
+                negatives=0 if negatives is None else count_of(negatives, "negatives"),
+                seed=42 if seed is None else seed,
                 clip=_switch(clip, "clip"), new_items=new_items,
                 threads=self._threads, progress=listener)
         result = Evaluation(found.pop("metrics"))

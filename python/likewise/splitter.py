@@ -22,8 +22,9 @@ class Splitter:
     "kfold" gives `folds` parts, `rolling` as many, the others one. Arguments: split().
     """
 
-    def __init__(self, method: Method | Literal["kfold"] = "kfold", *, test: float = 0.2, rows: int | None = None,
-                 last: int = 1, folds: int = 5, at: Moment | None = None, rolling: int = 0, seed: int = 42):
+    def __init__(self, method: Method | Literal["kfold"] = "kfold", *, test: float | None = None,
+                 rows: int | None = None, last: int | None = None, folds: int | None = None,
+                 at: Moment | None = None, rolling: int = 0, seed: int | None = None):
         self.method = method
         self.test = test
         self.rows = rows
@@ -34,7 +35,9 @@ class Splitter:
         self.seed = seed
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        return self.folds if self.method == "kfold" else max(1, self.rolling)
+        if self.method == "kfold":
+            return 5 if self.folds is None else self.folds
+        return max(1, self.rolling)
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Places, Places]]:
         """Places of the rows of each training and test part."""
@@ -47,7 +50,7 @@ class Splitter:
             yield _places(rows, _keys(train)), _places(rows, _keys(test))
 
     def __repr__(self) -> str:
-        return f"Splitter({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+        return f"Splitter({', '.join(f'{name}={value!r}' for name, value in vars(self).items() if value is not None)})"
 
 
 def _keys(data: Interactions) -> Places:

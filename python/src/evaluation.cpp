@@ -63,6 +63,15 @@ namespace {
   return result;
 }
 
+/// (lists, ranking, ratings)
+[[nodiscard]] nb::tuple needs_of_metrics(const Model& model,
+                                         const std::vector<std::string>& metrics) {
+  EvaluateOptions options;
+  options.metrics = metrics;
+  const MetricNeeds needs = needs_of(model, options);
+  return nb::make_tuple(needs.lists, needs.ranking, needs.ratings);
+}
+
 }  // namespace
 
 void bind_evaluation(nb::module_& module) {
@@ -74,6 +83,20 @@ void bind_evaluation(nb::module_& module) {
       "advice_on_lists",
       [](const Trained& model) { return spelled(advice_on_lists(*model.model), as_keyword); },
       "model"_a);
+  module.def(
+      "metric_needs",
+      [](const Trained& model, const std::vector<std::string>& metrics) {
+        return needs_of_metrics(*model.model, metrics);
+      },
+      "model"_a, "metrics"_a);
+  module.def(
+      "metric_needs_of",
+      [](const nb::dict& params, const std::vector<std::string>& metrics) {
+        Model untrained;
+        untrained.params = params_of(params);
+        return needs_of_metrics(untrained, metrics);
+      },
+      "params"_a, "metrics"_a);
   module.def("metric_names", &metric_names);
   module.def("higher_is_better", &higher_is_better, "metric"_a);
 }

@@ -259,6 +259,8 @@ def test_json_lines_with_odd_values(refused, cells):
     assert cells("\ufeff" + rest + rest.replace('"b"', '"c"')) == {("b", "y"): 2, ("c", "y"): 2}
     assert len(cells(rest + '{"user": "ab", "item": 2, "rating": 3, "note": "a\\u0000b"}\n')) == 2  # nobody's id
     assert "is not an object of JSON" in refused(rest + '{"user": "\\ud800", "item": 2, "rating": 1}\n')
+    for twice in ('"user": 2', '"user": null', '"item": 2'):
+        assert f"has the key '{twice[1:5]}' twice" in refused(rest + '{"user": 1, "item": 2, "rating": 1, ' + twice + "}\n")
 
 
 def test_json_lines_that_are_none(refused, cells):

@@ -471,6 +471,26 @@ def _core_rows_twice(model):
     return model.recommend_new([[5], _Twice()])
 
 
+def test_arguments_that_would_do_nothing_are_refused(ratings):
+    stars = likewise.Bias().fit(ratings).model_
+    for ask, words in (
+            (lambda: stars.evaluate(ratings, metrics="rmse", k=5), "k=5 would do nothing: it needs metrics"),
+            (lambda: stars.evaluate(ratings, metrics="rmse", min_relevant_value=4), "min_relevant_value=4"),
+            (lambda: stars.evaluate(ratings, metrics="rmse", seen=ratings), "seen=.* would do nothing"),
+            (lambda: stars.evaluate(ratings, metrics="rmse", per_user=True), "per_user=True"),
+            (lambda: Als(factors=2).fit(ratings).evaluate(ratings[:99], metrics="auc", k=5), "k=5 .*lists"),
+            (lambda: Als(factors=2).fit(ratings).evaluate(ratings[:99], metrics="ndcg", seed=3), "seed=3 .*negatives"),
+            (lambda: Als(factors=2).fit(ratings).evaluate(ratings[:99], metrics="ndcg", clip=True), "clip=True .*rmse"),
+            (lambda: likewise.Bias().cross_validate(ratings, folds=2, metrics="rmse", min_relevant_value=3), "min_relevant_value=3"),
+            (lambda: likewise.split(ratings, "random", last=3), "last=3 .*method=\"last\""),
+            (lambda: likewise.split(ratings, "random", folds=3), "folds=3"),
+            (lambda: likewise.split(ratings, "last", test=0.3), "test=0.3"),
+            (lambda: likewise.split(ratings, "last", seed=3), "seed=3"),
+            (lambda: Als(factors=2).fit(ratings, checkpoint_every=3), "checkpoint_every=3 .*checkpoint")):
+        with pytest.raises(ValueError, match=words):
+            ask()
+
+
 def test_a_like_that_comes_again_counts_once(model):
     assert model.recommend_new([[5, 7, 5]]) == model.recommend_new([[5, 7]])
     assert np.array_equal(model.fold_in([[7, 5, 5, 7]]), model.fold_in([[7, 5]]))

@@ -134,12 +134,14 @@ class Objects {
   void rewrite(std::string_view line, Offset number, std::string& out) {
     if (is_blank_line(line)) return;
     fields_.assign(keys_.size(), {});
-    bool clean = true;
+    met_.assign(keys_.size(), false);
+    std::string fault;
     const bool good =
         for_each_value(line, [&](const std::string& key, std::string_view text, bool is_text) {
-          clean = keep(key, text, is_text) && clean;
+          if (fault.empty()) fault = fault_of(key, text, is_text);
         });
-    if (!good || !clean) return refuse_line(line, number, good, out);
+    if (!good) fault = "is not an object of JSON";
+    if (!fault.empty()) return refuse_line(line, number, fault, out);
     for (std::size_t f = 0; f < fields_.size(); ++f) {
       if (f > 0) out += ',';
       out += fields_[f];
@@ -147,27 +149,30 @@ class Objects {
   }
 
  private:
-  /// False for text that may be an id and has a zero byte, which no id has.
-  bool keep(const std::string& key, std::string_view text, bool is_text) {
+  /// Keeps a value. What is wrong with it: a key that comes again, and text that may be an id and
+  /// has a zero byte, which no id has.
+  [[nodiscard]] std::string fault_of(const std::string& key, std::string_view text, bool is_text) {
     const auto at = std::find(keys_.begin(), keys_.end(), key) - keys_.begin();
     const auto place = static_cast<std::size_t>(at);
-    if (place == keys_.size() || !fields_[place].empty() || text.empty()) return true;
+    if (place == keys_.size()) return {};
+    if (met_[place]) return fmt::format("has the key '{}' twice", printable(key));
+    met_[place] = true;
+    if (text.empty()) return {};
     const bool zero = text.find('\0') != std::string_view::npos;
     if (!is_text) {
       fields_[place] = text;
     } else if (!zero && (wanted_[place] || text.size() <= kMostSpareBytes)) {
       append_field(fields_[place], text, ',');
     }
-    return !zero || !wanted_[place];
+    return zero && wanted_[place] ? "has a zero byte in an id" : "";
   }
 
-  void refuse_line(std::string_view line, Offset number, bool is_object, std::string& out) const {
+  void refuse_line(std::string_view line, Offset number, const std::string& fault,
+                   std::string& out) const {
     if (!skip_) {
       throw Error(ErrorKind::kBadData,
                   fmt::format("{}:{}: '{}' {}; correct the row, or skip bad rows with {}", file_,
-                              number, printable(line),
-                              is_object ? "has a zero byte in an id" : "is not an object of JSON",
-                              mention("on_bad_row", "skip")));
+                              number, printable(line), fault, mention("on_bad_row", "skip")));
     }
     out.append(keys_.size() - 1, ',');  // a row without ids
   }
@@ -177,6 +182,7 @@ class Objects {
   std::vector<std::string> keys_;
   std::vector<bool> wanted_;  ///< by key: may hold users, items, values or times
   std::vector<std::string> fields_;
+  std::vector<bool> met_;  ///< by key: on this line
 };
 
 }  // namespace
