@@ -39,9 +39,15 @@ def table_of(table: Any, what: str, dtype: Any) -> npt.NDArray[Any]:
     if isinstance(table, np.ma.MaskedArray) and np.ma.getmaskarray(table).any():
         raise ValueError(f"{what} have masked numbers: fill them first")
     try:
-        array = np.array(table, dtype=dtype, order="C")
+        plain = np.asarray(table)
+        others = plain.dtype.kind in "cMmSU" or (
+            plain.dtype.kind == "O" and any(isinstance(one, (str, bytes, complex)) for one in plain.flat))
+        if others:
+            raise TypeError
+        array = np.array(plain, dtype=dtype, order="C")
     except (TypeError, ValueError):
-        raise TypeError(f"{what} must be a table of numbers, not of type {type(table).__name__}") from None
+        of = f"of {table.dtype}" if isinstance(table, np.ndarray) else f"of type {type(table).__name__}"
+        raise TypeError(f"{what} must be a table of numbers, not {of}") from None
     if array.ndim != 2:
         raise ValueError(f"{what} have the shape {array.shape}; (rows, factors) is needed")
     return array

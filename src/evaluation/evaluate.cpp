@@ -98,13 +98,15 @@ void check_history(const Task& task) {
 /// Without a number the message says why no test row counted.
 [[noreturn]] void fail_without_users(const Relevance& relevance, const TestSet& test,
                                      float min_value) {
-  throw Error(ErrorKind::kBadData,
-              fmt::format("nothing to rank: no user has a relevant test item. Of {} test rows, {} "
-                          "have a user or item that the model does not know, {} have a value below "
-                          "{}, {} are in the training data too",
-                          test.by_user.nnz() + static_cast<Offset>(test.fallback_values.size()),
-                          test.fallback_values.size(), relevance.below_threshold, min_value,
-                          relevance.seen));
+  throw Error(
+      ErrorKind::kBadData,
+      fmt::format("nothing to rank: no user has a relevant test item. Of {} test rows, {} "
+                  "have a user or item that the model does not know, {} have a value {}, {} "
+                  "are in the training data too",
+                  test.by_user.nnz() + static_cast<Offset>(test.fallback_values.size()),
+                  test.fallback_values.size(), relevance.below_threshold,
+                  min_value == 0.0F ? "of 0 or below" : fmt::format("below {}", min_value),
+                  relevance.seen));
 }
 
 TopKResult rank(const Task& task, std::span<const Index> users, Index n) {
