@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "likewise/error.h"
-#include "likewise/suggestion.h"
 #include "server/openapi.h"
 #include "server/page/page_files.h"
 #include "server/query_string.h"
@@ -76,10 +75,7 @@ void add_parameter(Json& request, const Operation& operation, const std::string&
         names.push_back(known);
       }
     }
-    throw Fault(
-        FaultKind::kInvalidArgument,
-        fmt::format("there is no parameter '{}' here{}", printable(name), suggestion(name, names)),
-        name);
+    refuse_unknown(name, names, name);
   }
   if (is_list(*schema)) {
     request[member].push_back(value_of((*schema)["items"], text));

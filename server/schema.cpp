@@ -125,10 +125,7 @@ void check_object(const Json& schema, const Json& value, const std::string& name
     if (known == members->end()) {
       std::vector<std::string> names;
       for (const auto& one : members->items()) names.push_back(one.key());
-      throw Fault(FaultKind::kInvalidArgument,
-                  fmt::format("there is no parameter '{}' here{}", printable(member),
-                              suggestion(member, names)),
-                  member_name(name, member));
+      refuse_unknown(member, names, member_name(name, member));
     }
     check(*known, part, member_name(name, member));
   }
@@ -162,6 +159,14 @@ template <class Number>
 }
 
 }  // namespace
+
+void refuse_unknown(const std::string& parameter, const std::vector<std::string>& known,
+                    const std::string& place) {
+  throw Fault(FaultKind::kInvalidArgument,
+              fmt::format("there is no parameter '{}' here{}", printable(parameter),
+                          suggestion(parameter, known)),
+              place);
+}
 
 void check_one_of(const Json& schema, const Json& value, const std::string& name,
                   std::string (*name_of)(const std::string& member, const Json& schema)) {

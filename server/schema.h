@@ -42,6 +42,11 @@ struct Member {
 /// kTooLarge for a list or a text that is too long. `name`: what the value is called.
 void check(const Json& schema, const Json& value, const std::string& name = {});
 
+/// Throws Fault(kInvalidArgument) for a parameter that is none of those known, with the nearest of
+/// them. `place`: where in the request it is.
+[[noreturn]] void refuse_unknown(const std::string& parameter,
+                                 const std::vector<std::string>& known, const std::string& place);
+
 /// The same of what check() says first: that a value has exactly one of with_one_of()'s members,
 /// named as name_of(member, schema of the member); those without a name are not there.
 void check_one_of(const Json& schema, const Json& value, const std::string& name,

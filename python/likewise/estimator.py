@@ -167,8 +167,9 @@ class Estimator(_Answering):
             if value is not None and not used:
                 raise ValueError(f"{name}={shown(value)} would do nothing {'with' if by_time else 'without'} "
                                  + ("at" if name == "test" and by_time else "rolling"))
+        measured = names_of(metrics, "metrics")
         if self.algorithm != "auto":
-            lists, ranks, _ = call(_core.metric_needs_of, params, names_of(metrics, "metrics"))
+            lists, ranks, _ = call(_core.metric_needs_of, params, measured)
             refuse_idle(k=(k, lists, LISTS), min_relevant_value=(min_relevant_value, ranks, RANKING))
         with Progress(progress) as listener:
             return made(*call(
@@ -176,7 +177,7 @@ class Estimator(_Answering):
                 folds=5 if folds is None else count_of(folds, "folds"),
                 rolling=0 if rolling is None else count_of(rolling, "rolling"), test=0.2 if test is None else test,
                 at=None if at is None else written(at, "at"), seed=42 if seed is None else seed, k=lengths_of(k),
-                metrics=names_of(metrics, "metrics"), min_relevant_value=min_relevant_value or 0.0,
+                metrics=measured, min_relevant_value=min_relevant_value or 0.0,
                 features=features.tables, progress=listener))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -294,7 +295,7 @@ def _refuse_second_data(y: Any) -> None:
                         "nothing: fit(train, validation=test) measures after each iteration, evaluate(test) afterwards")
     if y is not None:
         logger.warning("fit() learns from its first argument alone: the second, of type %s, is left out; values are a column "
-                    "of the first", type(y).__name__)
+                       "of the first", type(y).__name__)
 
 
 def _core_of(resume: Any) -> _core.Model | None:
