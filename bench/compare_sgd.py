@@ -57,8 +57,10 @@ def train_libmf(rows, factors, epochs, given):
 
 def error_of_libmf(engine, test):
     users, items = test[:, 0].astype(int), test[:, 1].astype(int)
-    predicted = np.einsum("ij,ij->i", engine.p_factors()[users], engine.q_factors()[items])
-    return rmse(predicted, test[:, 2])
+    p, q = engine.p_factors(), engine.q_factors()
+    parts = (slice(begin, begin + 1_000_000) for begin in range(0, len(test), 1_000_000))
+    predicted = [np.einsum("ij,ij->i", p[users[part]], q[items[part]]) for part in parts]
+    return rmse(np.concatenate(predicted), test[:, 2])
 
 
 def by_libmf(rows, test, factors, epochs, given):
@@ -70,10 +72,14 @@ def by_libmf(rows, test, factors, epochs, given):
 def curve_of_libmf(rows, test, factors, counts, given):
     """[(epochs, their seconds, RMSE)] by trainings after one that does not count. What stands before the first epoch is
     that of the line nearest to all of them."""
+    def trained(count):
+        whole, engine = seconds(lambda: train_libmf(rows, factors, count, given))
+        return count, whole, error_of_libmf(engine, test)  # an engine holds a copy of the rows: one at a time
+
     train_libmf(rows, factors, 1, given)
-    trained = [(count, *seconds(lambda count=count: train_libmf(rows, factors, count, given))) for count in counts]
-    _, before = np.polyfit(counts, [whole for _, whole, _ in trained], 1)
-    return [(count, whole - before, error_of_libmf(engine, test)) for count, whole, engine in trained]
+    all_trained = [trained(count) for count in counts]
+    _, before = np.polyfit(counts, [whole for _, whole, _ in all_trained], 1)
+    return [(count, whole - before, error) for count, whole, error in all_trained]
 
 
 def by_likewise(train, test, order, factors, epochs, given):

@@ -26,7 +26,8 @@ namespace likewise {
 /// Whole numbers of either size, as other programs hold them.
 using IntegerSpan = std::variant<std::span<const std::int64_t>, std::span<const std::int32_t>>;
 
-/// Values, made 32-bit (rounded to the nearest). One that is not finite then is a bad row.
+/// Values, made 32-bit (rounded to the nearest). One that is not finite then is a bad row, and one
+/// that becomes 0.
 using ValueSpan = std::variant<std::span<const float>, std::span<const double>>;
 
 /// Text ids as Arrow lays them out: id i is bytes[offsets[i], offsets[i + 1]). An empty one is a

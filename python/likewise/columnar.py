@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -17,16 +18,42 @@ def columnar_files(paths: Sequence[Any]) -> list[str]:
     return [] if first is None or _kind_of(first) is None else [first, *files]
 
 
-def table_of_files(files: list[str]) -> Any:
-    """The rows of all files, one after the other, as a table of pyarrow."""
-    _need_pyarrow(files[0])
-    import pyarrow
-    tables = [_table(file) for file in files]
-    for file, table in zip(files, tables):
-        if not table.schema.equals(tables[0].schema):
-            raise ValueError(f"{files[0]} has the columns {_told(tables[0])}, but {file} has {_told(table)}: files that "
-                             "are read together need the same columns")
-    return pyarrow.concat_tables(tables)
+class ColumnarRows:
+    """The rows of all files, one after the other, as a table of pyarrow, without what pandas keeps of the index of a
+    frame unless it is among the columns `named`."""
+
+    def __init__(self, files: list[str], named: Sequence[Any]):
+        _need_pyarrow(files[0])
+        import pyarrow
+        tables = [_without_index(_table(file), named) for file in files]
+        for file, table in zip(files, tables):
+            if not table.schema.equals(tables[0].schema):
+                raise ValueError(f"{files[0]} has the columns {_told(tables[0])}, but {file} has {_told(table)}: files that "
+                                 "are read together need the same columns")
+        self.table = pyarrow.concat_tables(tables)
+        self._files = files
+        self._rows = [len(table) for table in tables]
+
+    def by_file(self, error: ValueError) -> ValueError:
+        """The error of these rows by a file and its row, from 1, where it says at which of all rows it is."""
+        found = _PLACE.search(str(error))
+        if found is None:
+            return error
+        place = int(found[1] or found[2])
+        for file, rows in zip(self._files, self._rows):
+            if place < rows:
+                return ValueError(f"{str(error)[:found.start()]}{file}: row {place + 1}{str(error)[found.end():]}")
+            place -= rows
+        return error
+
+
+#: How the extension and Interactions say at which of the rows in memory something is.
+_PLACE = re.compile(r"interactions in memory: position (\d+)|^row (\d+)")
+
+
+def _without_index(table: Any, named: Sequence[Any]) -> Any:
+    return table.drop_columns([name for name in table.column_names
+                               if re.fullmatch(r"__index_level_\d+__", name) and name not in named])
 
 
 def _need_pyarrow(file: str) -> None:
@@ -42,12 +69,17 @@ def _table(file: str) -> Any:
     kind = _kind_of(file)
     if kind is None:
         raise ValueError(f"{file} is neither Parquet nor Arrow, as the first file is: read them one by one")
-    if kind == "Parquet":
-        return pyarrow.parquet.read_table(file, partitioning=None)
-    if kind == "Arrow":
-        return pyarrow.feather.read_table(file)
-    with pyarrow.ipc.open_stream(file) as stream:
-        return stream.read_all()
+    try:
+        if kind == "Parquet":
+            return pyarrow.parquet.read_table(file, partitioning=None)
+        if kind == "Arrow":
+            return pyarrow.feather.read_table(file)
+        with pyarrow.ipc.open_stream(file) as stream:
+            return stream.read_all()
+    except (pyarrow.ArrowException, OSError) as error:
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None:
+            raise
+        raise ValueError(f"{file}: pyarrow cannot read it, it is damaged or of a new kind: {error}") from error
 
 
 def _told(table: Any) -> str:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from likewise import _core
 from likewise.arguments import by_name, by_names, call, count_of, refuse_idle, shown
-from likewise.columnar import columnar_files, table_of_files
+from likewise.columnar import ColumnarRows, columnar_files
 from likewise.columns import Source, source_of
 from likewise.display import cell_text, grid, table
 from likewise.frames import Framed
@@ -110,7 +110,11 @@ class Interactions(Framed):
             if columnar:
                 if delimiter or header != "auto" or format != "auto":
                     raise ValueError("format, delimiter and header are of text, not of Parquet and Arrow files")
-                self._core = source_of(table_of_files(columnar), source, options, threads, listener)
+                rows = ColumnarRows(columnar, (user, item, value, time))
+                try:
+                    self._core = source_of(rows.table, source, options, threads, listener)
+                except ValueError as error:
+                    raise rows.by_file(error) from None
                 self.name = os.path.basename(os.fsdecode(paths[0]))
             elif paths:
                 options |= {"format": format, "delimiter": delimiter, "header": header, "time_format": time_format}
@@ -364,7 +368,7 @@ def as_interactions(data: Any, name: str) -> Interactions:
     except (TypeError, ValueError) as error:
         if type(error) not in (TypeError, ValueError):
             raise
-        raise type(error)(f"{name}: {error}") from error
+        raise type(error)(f"{name}: {str(error).removeprefix('interactions in memory: ')}") from error
 
 
 def as_interactions_or_none(data: Any, name: str) -> _core.Interactions | None:

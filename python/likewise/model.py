@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
+import re
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -31,6 +32,8 @@ History = Mapping[Any, float] | Sequence[Any]
 Device = str | Sequence[int]
 #: How rows of factors are compared.
 Metric = Literal["cosine", "dot", "euclidean", "hellinger"]
+#: Control characters, and halves of characters.
+_NOT_IN_TITLES = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class Evaluation(dict[str, float]):
@@ -454,13 +457,16 @@ class Answers:
     # Titles.
 
     def set_titles(self, titles: Mapping[Any, str]) -> None:
-        """What items are called, by their ids; kept in the model file, and in the lists' frames."""
+        """What items are called, by their ids; kept in the model file, and in the lists' frames. Titles of ids that
+        the model does not have are left out. ValueError for control characters, TypeError for other than text."""
         if not isinstance(titles, Mapping):
             hint = ": give its .to_dict()" if hasattr(titles, "to_dict") and getattr(titles, "ndim", 0) == 1 else ""
             raise TypeError(f"titles must be a dict of titles by item id, not of type {type(titles).__name__}{hint}")
         for item, title in titles.items():
             if not isinstance(title, str):
                 raise TypeError(f"the title of item {shown(item)} must be text (str), not {shown(title)}")
+            if _NOT_IN_TITLES.search(title):
+                raise ValueError(f"the title of item {shown(item)} must be without control characters, not {shown(title)}")
         by_item = [""] * len(self.items)
         for index, title in zip(self.items.find(list(titles)), titles.values()):
             if index >= 0:

@@ -100,12 +100,14 @@ def row_of_entry(matrix: Any) -> Array:
 
 
 def check_finite(matrix: Any, name: str) -> None:
-    """ValueError that names the first value of a CSR matrix that is NaN or infinite."""
-    wrong = np.flatnonzero(~np.isfinite(matrix.data))
+    """ValueError that names the first value of a CSR matrix that 32 bits do not hold: NaN, infinite, or 0 there alone."""
+    with np.errstate(over="ignore"):
+        single = matrix.data.astype(np.float32, copy=False)
+    wrong = np.flatnonzero(~np.isfinite(single) | ((single == 0) & (matrix.data != 0)))
     if wrong.size:
         at = wrong[0]
         raise ValueError(f"{name} holds {matrix.data[at]} in row {row_of_entry(matrix)[at]}, column "
-                         f"{matrix.indices[at]}; values are finite numbers")
+                         f"{matrix.indices[at]}; values are finite 32-bit numbers")
 
 
 def as_ids(ids: Any, rows: int | None, what: str) -> tuple[Array, bool]:

@@ -15,6 +15,7 @@
 #include "data/fail_at.h"
 #include "data/text/format.h"
 #include "data/text/numbers.h"
+#include "data/text/words.h"
 #include "likewise/error.h"
 #include "likewise/read.h"
 
@@ -138,6 +139,19 @@ struct Table {
       any = true;
     }
     return any;
+  }
+  /// The first row with "N/A" or the like in a column of numbers.
+  [[nodiscard]] std::optional<std::size_t> without_number(std::size_t column) const {
+    std::optional<std::size_t> first;
+    bool any = false;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      if (column >= rows[r].size() || rows[r][column].empty()) continue;
+      const bool number = parse_double(rows[r][column]).has_value();
+      if (!number && !is_no_number(rows[r][column])) return std::nullopt;
+      any = any || number;
+      if (!number && !first) first = r;
+    }
+    return any ? first : std::nullopt;
   }
 };
 
@@ -373,7 +387,15 @@ FeatureTable features_from_text(std::string_view text, const std::string& file, 
     const std::vector<std::string> known = known_values(options.known, table.name(column));
     if (columns.tags.size() > 1 || !known.empty()) named.insert(column);
     const bool is_text = !table.format.names.empty() && is_name_of_text(table.format.names[column]);
-    if (is_text || columns.weight || !table.is_numeric(column)) continue;
+    if (is_text || columns.weight) continue;
+    if (const auto row = table.without_number(column)) {
+      fail_at(
+          ErrorKind::kBadData, table.place(*row),
+          fmt::format("'{}' stands in {}, whose other cells are numbers: leave a cell without a "
+                      "number empty",
+                      printable(table.rows[*row][column]), printable(table.name(column))));
+    }
+    if (!table.is_numeric(column)) continue;
     const NumberParts parts = known.empty() ? NumberParts(table, column) : NumberParts(known);
     if (parts.parts() > 0) named.insert(column);
     numbers.emplace(column, parts);

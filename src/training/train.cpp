@@ -2,9 +2,12 @@
 #include "training/train.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -26,6 +29,19 @@
 namespace likewise {
 namespace {
 
+/// Of the model resumed, with what this request chose.
+[[nodiscard]] std::vector<ParameterOrigin> origins_after(
+    const std::vector<ParameterOrigin>& earlier, const std::vector<ParameterOrigin>& now) {
+  std::map<std::string, Origin> origins;
+  for (const ParameterOrigin& one : earlier) origins[one.name] = one.origin;
+  for (const ParameterOrigin& one : now) {
+    if (one.origin == Origin::kChosen) origins[one.name] = Origin::kChosen;
+  }
+  std::vector<ParameterOrigin> merged;
+  for (const auto& [name, origin] : origins) merged.push_back({name, origin});
+  return merged;
+}
+
 /// Everything but what is to be learned.
 [[nodiscard]] Model start_model(const Interactions& data, const TrainingParams& params,
                                 const Device& device, const ResolvedRun& run) {
@@ -41,7 +57,7 @@ namespace {
   model.provenance.origins = run.origins;
   if (run.resume != nullptr) {
     model.provenance.choice = run.resume->provenance.choice;
-    model.provenance.origins = run.resume->provenance.origins;
+    model.provenance.origins = origins_after(run.resume->provenance.origins, run.origins);
     model.provenance.search = run.resume->provenance.search;
   }
   return model;

@@ -116,6 +116,16 @@ def test_counts_of_regularization_need_an_exponent(program, cinema, beside, has_
                 "--regularization-exponent above 0") in stderr
 
 
+@pytest.mark.parametrize("similarity, has_effect", [
+    ("jaccard", False), ("conditional", False), ("rp3", False), ("msd", False), ("log-likelihood", True), ("cosine", True)])
+def test_negative_similarities_need_some_that_can_be(program, similarity, has_effect):
+    words = ("train", "absent.csv", "-o", "m", *KNN, "--similarity", similarity, "--negative", "keep")
+    if has_effect:
+        program(*words, exit_code=1)
+    else:
+        assert "--negative would do nothing here: it needs a --similarity other than jaccard, msd, " in refused(program, *words)
+
+
 @pytest.mark.parametrize("algorithm, options", [("ease", OF_EASE), ("spectral", OF_SPECTRAL)])
 def test_parameters_of_closed_forms_need_them(program, algorithm, options):
     for option, (value, beside) in options.items():

@@ -152,6 +152,10 @@ TEST(ReadFeatures, RefuseWhatTheyCannotRead) {
   EXPECT_THAT(features_refused("id,tag\n1,a\n", ErrorKind::kInvalidArgument, {{"id", "id"}}),
               HasSubstr("named twice"));
   EXPECT_THAT(features_refused(std::string("id,tag\n1,a\0b\n", 13)), HasSubstr("is not text"));
+  EXPECT_THAT(features_refused("id,price\n1,2.5\n2,\n3,N/A\n4,7\n"),
+              HasSubstr("f.csv:4: 'N/A' stands in price, whose other cells are numbers"));
+  EXPECT_EQ(features_of("id,size\n1,40\n2,M\n3,-\n").size(), 3U) << "words among them";
+  EXPECT_EQ(features_of("id,answer\n1,none\n2,?\n").size(), 2U) << "no numbers";
 }
 
 }  // namespace

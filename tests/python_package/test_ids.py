@@ -2,6 +2,7 @@
 """Ids come back in the type in which they were given, through all that a model goes through."""
 import copy
 import logging
+import math
 import os
 import pickle
 import subprocess
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 WHOLE = [2, 9, 10, 11, 100, -3, 7, 12]
@@ -175,6 +177,28 @@ def test_factors_of_which_next_to_nothing_is_left_are_told(caplog):
     likewise.Als(factors=2, regularization=1e6).fit(rows(WHOLE))
     assert [record.getMessage().partition("next to nothing; ")[2] for record in caplog.records] == [
         "with less than regularization=1e+06, or with more iterations, they may add more"]
+
+
+def test_files_of_parquet_are_as_the_command_line_reads_them(tmp_path):
+    frame = pd.DataFrame({"user": [1, 2, 3, 4], "item": [5, 6, 7, 8]})
+    frame[frame.item != 6].to_parquet(tmp_path / "part.parquet")  # with its index, as a column
+    assert pa.parquet.read_schema(tmp_path / "part.parquet").names[-1] == "__index_level_0__"
+    data = likewise.Interactions(tmp_path / "part.parquet")
+    assert (list(data.users), data.has_values) == ([1, 3, 4], False)
+    assert list(likewise.Interactions(tmp_path / "part.parquet", user="__index_level_0__", item="item").users) == [0, 2, 3]
+    whole = (tmp_path / "part.parquet").read_bytes()
+    (tmp_path / "part.parquet").write_bytes(whole[:-40])
+    with pytest.raises(ValueError, match="part.parquet: pyarrow cannot read it, it is damaged or of a new kind: "):
+        likewise.Interactions(tmp_path / "part.parquet")
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    for place, values in enumerate(([1.0, 2.0], [3.0, math.inf])):
+        pd.DataFrame({"user": [1, 2], "item": [3, 4], "rating": values}).to_parquet(parts / f"{place}.parquet")
+    with pytest.raises(ValueError, match="^[^:]*parts/1.parquet: row 2: the value inf is not a finite"):
+        likewise.Interactions(parts)
+    pd.DataFrame({"user": ["1"], "item": [3], "rating": ["2,5"]}).to_parquet(tmp_path / "comma.parquet")
+    with pytest.raises(ValueError, match="comma.parquet: row 1: the value '2,5' is not a number; with a decimal comma"):
+        likewise.Interactions(tmp_path / "comma.parquet")
 
 
 def test_folders_of_parquet_and_streams(tmp_path):

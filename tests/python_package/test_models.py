@@ -886,5 +886,7 @@ def test_results_say_how_they_are_asked(model):
         Als(50)
     with pytest.raises(TypeError, match="of type Series: give its .to_dict"):
         model.set_titles(pd.Series({1: "a"}))
+    with pytest.raises(ValueError, match=r"title of item 7 must be without control characters, not 'x\\ny'"):
+        model.set_titles({7: "x\ny"})
     with pytest.raises(KeyError, match="no 'ndcg' was measured; there are ndcg@10"):
         likewise.Evaluation({"ndcg@10": 1.0})["ndcg"]

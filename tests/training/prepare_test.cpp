@@ -161,6 +161,12 @@ TEST(Prepare, AResumedTrainingKeepsWhatItWasBegunWith) {
   EXPECT_THAT(origins_of(plan), testing::IsSupersetOf({Pair("factors", Origin::kResumed),
                                                        Pair("iterations", Origin::kChosen)}));
   EXPECT_EQ(train(plan, films()).iterations.size(), 4U);
+  const Model usual = train(prepare({.parameters = {{"factors", "5"}}}, films()), films());
+  request = {.parameters = {{"iterations", "16"}}, .resume = &usual};
+  EXPECT_THAT(train(prepare(request, films()), films()).provenance.origins,
+              testing::IsSupersetOf({ParameterOrigin{"factors", Origin::kChosen},
+                                     ParameterOrigin{"iterations", Origin::kChosen},
+                                     ParameterOrigin{"regularization", Origin::kData}}));
   request.algorithm = "sgd";
   EXPECT_THAT(error_of(ErrorKind::kInvalidArgument, [&] { (void)outline(request); }),
               HasSubstr("the model to resume is of als"));

@@ -76,7 +76,7 @@ const Interactions& sparse() {
 }
 
 struct Case {
-  const char* algorithm;
+  std::string algorithm;
   const char* feedback;
   double tolerance;  ///< 0: the same bits
   std::vector<AskedParameter> also{};
@@ -132,7 +132,7 @@ TEST(RowsWithoutEntries, ChangeNothingThatIsDecided) {
 
 TEST(RowsWithoutEntries, ChangeNoScore) {
   for (const Case& one : cases()) {
-    SCOPED_TRACE(std::string(one.algorithm) + " " + one.feedback);
+    SCOPED_TRACE(one.algorithm + " " + one.feedback);
     const std::vector<float> there = scores_of(train(plan_of(one, sparse()), sparse()), true);
     const std::vector<float> here = scores_of(train(plan_of(one, full()), full()), false);
     if (one.tolerance == 0.0) {

@@ -83,7 +83,8 @@ class AlgoBase:
             print(f"Computing the {self._similarity_name()} similarity matrix...")
         users = self.sim_options["user_based"]
         n = self.trainset.n_users if users else self.trainset.n_items
-        model = _neighbours(self, max(n - 1, 1), keep_negative=True).fit(self.trainset.interactions()).model_
+        signs: dict[str, Any] = {} if self._similarity_name() == "msd" else {"keep_negative": True}  # msd has none
+        model = _neighbours(self, max(n - 1, 1), **signs).fit(self.trainset.interactions()).model_
         lists = (model.similar_users if users else model.similar_items)(range(n), n=max(n - 1, 1))
         found = np.eye(n)
         there = lists.indices >= 0

@@ -42,6 +42,10 @@ struct Description<KnnParams> {
   static constexpr bool compares_by(const P& p) {
     return p.similarity == kSimilarity;
   }
+  static constexpr bool has_signs(const P& p) {
+    return p.similarity != Similarity::kMsd && p.similarity != Similarity::kJaccard &&
+           p.similarity != Similarity::kConditional && p.similarity != Similarity::kRp3;
+  }
   using Searched = std::optional<SearchRange>;
   static constexpr Similarity kOfCounts[] = {
       Similarity::kCosine,        Similarity::kTfidf,       Similarity::kBm25, Similarity::kJaccard,
@@ -94,7 +98,8 @@ struct Description<KnnParams> {
           .searched([](const P&, const P&) -> Searched { return log_range(1, 300); }),
       Parameter{"amplification", &P::amplification, "Exponent of the similarity"}.positive(),
       Parameter{"keep_negative", &P::keep_negative, "Whether negative similarities make neighbours"}
-          .called("negative", "drop", "keep"),
+          .called("negative", "drop", "keep")
+          .only_if(has_signs, "a {similarity} other than jaccard, msd, conditional and rp3"),
       Parameter{"centring", &P::centring, "Whose mean {similarity adjusted-cosine} subtracts"}
           .only_if(compares_by<Similarity::kAdjustedCosine>, "{similarity adjusted-cosine}"),
       Parameter{"prediction", &P::prediction, "How neighbours make a score"}

@@ -15,6 +15,7 @@
 #include "core/system/parallel.h"
 #include "core/system/per_thread.h"
 #include "data/columns/key_table.h"
+#include "data/text/numbers.h"
 #include "data/text/times.h"
 #include "likewise/error.h"
 
@@ -245,9 +246,8 @@ class ColumnStager {
     std::visit(
         [&](auto values) {
           if (values.empty()) return;
-          mark(Fault::kValue, [&](Offset i) {
-            return !std::isfinite(static_cast<float>(values[static_cast<std::size_t>(i)]));
-          });
+          mark(Fault::kValue,
+               [&](Offset i) { return !fits_value(values[static_cast<std::size_t>(i)]); });
         },
         columns_.values);
     if constexpr (Row::kTimed) {
@@ -328,7 +328,8 @@ class ColumnStager {
       case Fault::kValue:
         return std::visit(
             [&](auto values) {
-              return fmt::format("the value {} is not a finite 32-bit number", values[at]);
+              return fmt::format("the value {} is not a finite 32-bit number ({})", values[at],
+                                 kValueSizes);
             },
             columns_.values);
       case Fault::kTime:

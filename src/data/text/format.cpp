@@ -157,7 +157,7 @@ std::size_t usual_fields(const SampleRows& rows) {
 }
 
 bool looks_like_header(const SampleRows& rows, bool known_names) {
-  const auto is_number = [](const std::string& text) { return parse_value(text).has_value(); };
+  const auto is_number = [](const std::string& text) { return has_form_of_number(text); };
   const std::vector<std::string>& first = rows.front();
   if (std::any_of(first.begin(), first.end(), is_number)) return false;
   if (known_names) return true;

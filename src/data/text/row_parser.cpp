@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "data/text/numbers.h"
 #include "data/text/times.h"
 #include "data/text/words.h"
 #include "likewise/error.h"
@@ -20,9 +21,10 @@ std::string long_line_text(const FileFormat& format, std::size_t most) {
 
 namespace {
 
-/// What to say of "3,5", and of "3.5" where a comma was asked for.
-std::string decimal_remedy(std::string_view cell, const FileFormat& format) {
+/// What to say of "1e39", of "3,5", and of "3.5" where a comma was asked for.
+std::string number_remedy(std::string_view cell, const FileFormat& format) {
   if (format.decimal_comma) return value_of(cell, {}) ? " with a decimal comma" : "";
+  if (has_form_of_number(cell)) return fmt::format(" of 32 bits ({})", kValueSizes);
   const bool comma = cell.find(',') != std::string_view::npos && value_of(cell, {}, true);
   return comma ? fmt::format("; with a decimal comma read it with {}", mention("decimal", ","))
                : "";
@@ -229,7 +231,7 @@ std::string RowParser<Row>::describe(Fault fault, std::string_view line) const {
                            format_.column_name(kValue), mention("values"));
       }
       return fmt::format("the value '{}', {}, is not a finite number{}", printable(fields_[kValue]),
-                         format_.column_name(kValue), decimal_remedy(fields_[kValue], format_));
+                         format_.column_name(kValue), number_remedy(fields_[kValue], format_));
     case Fault::kNotATime:
       if (!format_.time_format.empty()) {
         return fmt::format("the time '{}', {}, is not as {} says", printable(fields_[kTime]),

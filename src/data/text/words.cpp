@@ -56,9 +56,9 @@ Words checked_words(const ReadOptions& options) {
       refuse(fmt::format("{}: '{}' comes twice", mention("values"), printable(word)));
     }
     const auto number = static_cast<float>(value);
-    if (!std::isfinite(number)) {
-      refuse(fmt::format("{}: the value of '{}' must be a finite 32-bit number, not {}",
-                         mention("values"), printable(word), value));
+    if (!fits_value(value)) {
+      refuse(fmt::format("{}: the value of '{}' must be a finite 32-bit number ({}), not {}",
+                         mention("values"), printable(word), kValueSizes, value));
     }
     words.emplace_back(word, number);
   }
@@ -76,16 +76,20 @@ std::optional<float> value_of(std::string_view cell, const Words& words, bool de
   return std::nullopt;
 }
 
+bool is_no_number(std::string_view cell) {
+  constexpr std::array<std::string_view, 9> kNone{"nan", "null",     "na", "n/a", "none",
+                                                  "inf", "infinity", "-",  "?"};
+  std::string lower(cell);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return std::find(kNone.begin(), kNone.end(), lower) != kNone.end();
+}
+
 bool is_word(std::string_view cell) {
   if (cell.empty() || value_of(cell, {})) return false;
   const auto first = static_cast<unsigned char>(cell.front());
   if (std::isalpha(first) == 0 && first < 0x80) return false;
-  constexpr std::array<std::string_view, 6> kNothing{"nan",  "null", "na",
-                                                     "none", "inf",  "infinity"};
-  std::string lower(cell);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return std::find(kNothing.begin(), kNothing.end(), lower) == kNothing.end();
+  return !is_no_number(cell);
 }
 
 bool are_words(std::span<const std::string> cells) {

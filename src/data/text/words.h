@@ -23,8 +23,9 @@ using Words = std::vector<std::pair<std::string, float>>;
 /// With `decimal_comma` a comma stands before a number's fraction, and a point nowhere.
 [[nodiscard]] std::optional<float> value_of(std::string_view cell, const Words& words,
                                             bool decimal_comma = false);
-/// Whether a cell that is no value begins as words do, and is none of the names of nothing ("nan",
-/// "null", "na", "none").
+/// Whether a cell says that there is no number: "nan", "NULL", "N/A", "-" and the like.
+[[nodiscard]] bool is_no_number(std::string_view cell);
+/// Whether a cell that is no value begins as words do, and is not is_no_number().
 [[nodiscard]] bool is_word(std::string_view cell);
 /// Whether at least nine of ten cells are words.
 [[nodiscard]] bool are_words(std::span<const std::string> cells);

@@ -432,6 +432,9 @@ TEST(MakeInteractions, BadRowsAreNamed) {
   const std::vector<double> too_large{1, -1e39, 2};
   EXPECT_THAT(bad(kIds, kIds, too_large),
               HasSubstr("position 1: the value -1e+39 is not a finite"));
+  const std::vector<double> too_small{0, 1e-45, -1e-46};
+  EXPECT_THAT(bad(kIds, kIds, too_small),
+              HasSubstr("position 2: the value -1e-46 is not a finite 32-bit number (0, or from"));
   const std::vector<std::int64_t> times{5, 300'000'000'000, kNoTime};
   EXPECT_THAT(bad(kIds, kIds, {}, {times, TimeForm::kSeconds}),
               HasSubstr("position 1: the time 300000000000 is missing or out of range"));

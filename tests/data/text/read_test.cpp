@@ -173,9 +173,10 @@ TEST(ReadText, IdsAreIntegersOrText) {
 
 TEST(ReadText, NamesTheBadValue) {
   for (const std::string bad :
-       {"abc",  "nan",   "NaN", "inf", "+inf",  "-inf",  "infinity", "1e400", "-1e400", "1,5",
-        "0x10", "0x1p3", "",    "--1", "+-1",   "-+1",   "++1",      "+",     "-",      ".",
-        "+.",   "1e",    "1e+", "e5",  "1_000", "1 000", "1f",       "+ 1",   "1e39"}) {
+       {"abc",    "nan",   "NaN",  "inf",   "+inf", "-inf",  "infinity", "1e400",
+        "-1e400", "1,5",   "0x10", "0x1p3", "",     "--1",   "+-1",      "-+1",
+        "++1",    "+",     "-",    ".",     "+.",   "1e",    "1e+",      "e5",
+        "1_000",  "1 000", "1f",   "+ 1",   "1e39", "1e-50", "1e-400",   "-2e-46"}) {
     EXPECT_THAT(bad_data("1;2;3\n\n4;5;" + bad + "\n6;7;8\n"),
                 HasSubstr("file.csv:3: the value '" + bad + "', column 3, is not a finite number"));
   }
@@ -183,6 +184,11 @@ TEST(ReadText, NamesTheBadValue) {
   EXPECT_THAT(bad_data("user,item,plays\n1,2,x\n3,4,5\n"), HasSubstr("on_bad_row skip"));
   EXPECT_THAT(bad_data("user,item,plays\n1,2,?\n"), Not(HasSubstr("on_bad_row")));  // none is left
   EXPECT_THAT(bad_data("1,2,3\n4,5\n"), HasSubstr("file.csv:2: '4,5' has 2 of the 3 columns"));
+  EXPECT_THAT(bad_data("1,2,3\n4,5,1e-50\n"), HasSubstr("not a finite number of 32 bits (0, or"));
+  EXPECT_THAT(bad_data("1,2,3\n4,5,1e400\n"), HasSubstr("not a finite number of 32 bits (0, or"));
+  EXPECT_THAT(bad_data("a,b,1e-50\nc,d,2\n"), HasSubstr("file.csv:1: the value '1e-50'"));
+  EXPECT_EQ(cells(read_text("1,2,-0.00e-400\n")), (Cells{{{"1", "2"}, 0.0F}}));
+  EXPECT_EQ(cells(read_text("1,2,1.5e-45\n")), (Cells{{{"1", "2"}, 1.5e-45F}}));
   EXPECT_EQ(cells(read_text("1,2,+1.5e1\n")), (Cells{{{"1", "2"}, 15.0F}}));
   EXPECT_EQ(cells(read_text("1,2,-2\n")), (Cells{{{"1", "2"}, -2.0F}}));
 }
