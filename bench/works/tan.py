@@ -85,7 +85,7 @@ def libmf(lab):
     lab.large()
     python = lab.peer("libmf", "likewise")
     lab.command(python, "bench/compare_sgd.py", "--learning-rate", 0.05)
-    lab.memory(24)
+    lab.memory(20)
     with lab.curves():
         lab.command(python, "bench/compare_sgd.py", "--shape", "netflix:explicit", "--factors", 64, "--curve",
                     "1,2,3,4,5,6,7,8,10,12,15")

@@ -63,6 +63,17 @@ constexpr double kAutoPasses = 6.0;
 
 }  // namespace
 
+double auto_accuracy(Feedback feedback, Offset half_step, Index rows) {
+  const double accuracy = feedback == Feedback::kImplicit ? 4.5e-5 : 1.3e-5;
+  const double first = half_step < 2 ? 0.01 : 1.0;
+  return accuracy * first * std::min(1.0, rows / 1000.0);
+}
+
+bool samples_curvature(const AlsParams& params) {
+  return params.solver == AlsSolverKind::kAuto && params.feedback == Feedback::kImplicit &&
+         cell_form(params) != CellForm::kGiven;
+}
+
 AlsRowCost::AlsRowCost(const AlsParams& params, const AlsShape& shape)
     : exact_(solves_exactly(params, shape)),
       width_(als_width(params)),

@@ -15,6 +15,19 @@ namespace likewise {
 /// singular.
 [[nodiscard]] AlsParams resolve_solver(AlsParams params, const AlsShape& shape);
 
+/// The error in a row's objective that kAuto allows, relative (math.md, "How the rows are solved").
+/// The next iteration's warm start reduces it; the first two half-steps, 0 and 1, have no warm
+/// start, and all later ones build on them. Over many rows the errors cancel out, over few (of the
+/// shorter side) they do not.
+[[nodiscard]] double auto_accuracy(Feedback feedback, Offset half_step, Index rows);
+
+/// Whether kAuto may take the curvature of a row's last step from a part of its interactions.
+[[nodiscard]] bool samples_curvature(const AlsParams& params);
+/// A row with fewer interactions does not. A fourth of so many tells a curvature to about a fifth.
+inline constexpr Offset kSampledRow = 256;
+/// One part in so many is taken.
+inline constexpr Offset kSampleStep = 4;
+
 /// Multiply-adds of the rows of a half-step, d wide: what work is shared out by.
 class AlsRowCost {
  public:

@@ -201,6 +201,10 @@ TEST_P(AlsAuto, KeepsTheExactObjectiveOfExplicitFeedback) {
     all.push_back({fmt::format("noise_{}", factors), 8000, 4000, 50, false, factors});
     all.push_back({fmt::format("structured_{}", factors), 20000, 5000, 100, true, factors});
   }
+  // Wide rows, whose last steps look at a part of long rows; and the items of a table of users that
+  // is larger than a cache.
+  all.push_back({"wide", 4000, 3000, 400, true, 208, 4});
+  all.push_back({"wide_long", 60000, 400, 30, true, 208, 6});
   return all;
 }
 

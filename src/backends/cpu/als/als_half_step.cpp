@@ -37,15 +37,6 @@ constexpr Offset kMaxBlockEntries = 32768;
   return blocks;
 }
 
-/// The error in a row's objective that kAuto allows. The next iteration's warm start reduces it;
-/// the first half-steps have no warm start, and all later ones build on them. Over many rows the
-/// errors cancel out, over few they do not.
-[[nodiscard]] double auto_accuracy(const AlsParams& params, Offset half_steps, Index rows) {
-  const double accuracy = params.feedback == Feedback::kImplicit ? 4.5e-5 : 1.3e-5;
-  const double first = half_steps <= 2 ? 0.01 : 1.0;
-  return accuracy * first * std::min(1.0, rows / 1000.0);
-}
-
 void multiply_rows(Matrix& m, std::size_t rows, float factor) {
   if (factor == 1.0F) return;
   const Offset numbers = static_cast<Offset>(rows) * m.stride();
@@ -63,10 +54,11 @@ AlsRowContext AlsRules::context(Side fixed, const kernels::StoredRows& table, fl
   kernels::Weighing weighing = kernels::Weighing::of(params);
   weighing.mean = mean;
   weighing.bias = bias;
-  return {table,    scale,
-          basis,    params,
-          weighing, rows(fixed),
-          exact,    auto_accuracy(params, half_step, std::min(shape.users, shape.items))};
+  return {
+      table,    scale,
+      basis,    params,
+      weighing, rows(fixed),
+      exact,    auto_accuracy(params.feedback, half_step - 1, std::min(shape.users, shape.items))};
 }
 
 void enter_basis(const AlsRowContext& context, const AlsSolvedRows& from,

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "backends/jobs/als_solver.h"
+
 namespace likewise {
 namespace {
 
@@ -92,7 +94,7 @@ class Lockstep {
                                             : kernels::add_product(s, x.p, x.product);
         return;
       }
-      constexpr Offset kStep = SegmentBuffer::kSampleStep;
+      constexpr Offset kStep = kSampleStep;
       Offset count = 0;
       const Offset first = (kStep - tiles[i] % kStep) % kStep;
       tiles[i] += s.padded / kernels::kPassRows;

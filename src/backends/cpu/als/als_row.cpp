@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "algorithms/als/weights.h"
+#include "backends/jobs/als_solver.h"
 #include "core/linalg/dense_kernels.h"
 #include "likewise/matrix.h"
 
@@ -24,9 +25,6 @@ constexpr double kHardly = 10.0;
 /// Confidences below 1 leave a row's matrix less than its preconditioner, and what one step says of
 /// the next steps is less: kAuto asks for that much more, up to this.
 constexpr double kLeastConfidence = 1e-3;
-
-/// A fourth of so many interactions tells a curvature to about a fifth.
-constexpr Offset kSampled = 256;
 
 /// Rows of the fixed side that the Gram matrix takes at a time: they stay in cache.
 constexpr Index kGramRows = 64;
@@ -62,8 +60,7 @@ CgLimits AlsRowContext::cg_limits(float least_confidence) const {
 }
 
 bool AlsRowContext::samples_curvature(Offset count) const {
-  return count >= kSampled && params.solver == AlsSolverKind::kAuto &&
-         params.feedback == Feedback::kImplicit && weighing.form != CellForm::kGiven;
+  return count >= kSampledRow && likewise::samples_curvature(params);
 }
 
 void AlsRowContext::set_diagonals(double lambda, Offset count, float* diagonal,

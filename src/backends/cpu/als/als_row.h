@@ -54,7 +54,6 @@ class SegmentBuffer {
   /// Of the run that was filled last, every kSampleStep-th tile from tile `first` on, at the
   /// buffer's begin: what was filled is lost. `count` gets the interactions in it.
   [[nodiscard]] kernels::Segment sample(const kernels::Segment& all, Offset first, Offset& count);
-  static constexpr Offset kSampleStep = 4;
 
  private:
   Offset count_ = 0;  ///< filled last

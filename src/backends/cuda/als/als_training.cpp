@@ -9,17 +9,11 @@
 #include "backends/cuda/als/tables/als_tables.h"
 #include "backends/cuda/linalg/fixed_sum.h"
 #include "backends/jobs/als_errors.h"
+#include "backends/jobs/als_solver.h"
 
 namespace likewise::cuda {
 namespace {
 
-/// What kAuto may leave of a row's objective; warm starts carry the rest on to the next iteration.
-/// Over many rows the errors cancel out, over few they do not.
-[[nodiscard]] float auto_accuracy(Feedback feedback, Offset half_steps, Index rows) {
-  const float accuracy = feedback == Feedback::kImplicit ? 5e-6F : 1e-7F;
-  const float first = half_steps < 2 ? 0.01F : 1.0F;
-  return accuracy * first * std::min(1.0F, static_cast<float>(rows) / 1000.0F);
-}
 constexpr int kAutoSteps = 100;
 
 /// What the longest copies take.
@@ -110,7 +104,9 @@ RowProblem AlsTraining::make_problem(Side side) {
       params.solver == AlsSolverKind::kCg
           ? RowLimits{params.cg_steps, 0.0F, static_cast<float>(params.cg_tolerance),
                       params.plain_steps()}
-          : RowLimits{kAutoSteps, auto_accuracy(params.feedback, half_steps_, fewest), 0.0F};
+          : RowLimits{kAutoSteps,
+                      static_cast<float>(auto_accuracy(params.feedback, half_steps_, fewest))};
+  problem.limits.samples = samples_curvature(params);
   problem.exact = setup_.exact;
   problem.warm =
       problem.bounded > 0 || (!setup_.exact && (half_steps_ >= 2 || problem.limits.plain));

@@ -5,11 +5,13 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cuda_runtime_api.h>
 #include <span>
 #include <vector>
 
 #include "algorithms/als/cell_weights.h"
+#include "core/host_device.h"
 #include "likewise/als.h"
 #include "likewise/types.h"
 
@@ -52,6 +54,15 @@ struct RowLimits {
   float decrease = 0.0F;  ///< of the row's objective that another step would win
   float residual = 0.0F;  ///< of the first residual
   bool plain = false;     ///< without the preconditioner
+  bool samples = false;   ///< the curvature of a long row's last step is that of a part of it
+
+  /// What a step must win to be taken, of a row whose objective is `constant` at 0 and lower by
+  /// `won` now: the closer the fit, the larger the share that the remaining error makes up.
+  [[nodiscard]] LIKEWISE_HOST_DEVICE float unseen(float constant, float won) const {
+    if (!(constant > 0.0F)) return 0.0F;
+    const float share = fminf(fmaxf((constant - won) / constant, 1e-3F), 1.0F);
+    return decrease * constant * share * sqrtf(share);
+  }
 };
 
 /// Rows that a kernel gives up, for others to solve (als_double_rows.h); none where it is empty.

@@ -62,6 +62,8 @@ struct RowState {
   float enough = 0.0F;   ///< of rho
   double won = 0.0;      ///< how far the objective is below its constant
   bool positive = true;  ///< no sign of a matrix that is not positive definite
+  bool samples = false;  ///< a part of the interactions is enough for a last step
+  bool last = false;     ///< the next step is foretold to be the last: it needs no residual
 };
 
 /// What a row's matrix has besides the sums, and what solves with it.
@@ -106,9 +108,7 @@ __device__ __forceinline__ bool take_step(const Vectors& on, const RowProblem& p
                                           typename Vectors::Lane& product, RowState<Vectors>& now) {
   constexpr int kOwn = Vectors::kOwn;
   const auto unseen = [&] {
-    const auto constant = static_cast<float>(totals.constant);
-    return problem.limits.decrease *
-           fmaxf(constant - static_cast<float>(now.won), 1e-3F * constant);
+    return problem.limits.unseen(static_cast<float>(totals.constant), static_cast<float>(now.won));
   };
 #pragma unroll
   for (int e = 0; e < kOwn; ++e) product[e] = fmaf(row.diagonal[e], now.v[e], product[e]);
@@ -121,6 +121,8 @@ __device__ __forceinline__ bool take_step(const Vectors& on, const RowProblem& p
     }
     now.won = static_cast<double>(on.sum(start)) + totals.reached;
     set_direction(on, problem, row, now);
+    // A second step wins mostly less than a quarter of that.
+    now.last = now.samples && 0.25F * now.rho <= unseen();
     if (now.rho > unseen()) return true;
     now.positive = now.positive && isfinite(now.rho);
     return false;
@@ -133,15 +135,20 @@ __device__ __forceinline__ bool take_step(const Vectors& on, const RowProblem& p
   const float alpha = __fdividef(now.rho, curvature);
   now.won += static_cast<double>(alpha) * now.rho;
 #pragma unroll
+  for (int e = 0; e < kOwn; ++e) now.z[e] = fmaf(alpha, now.v[e], now.z[e]);
+  if (now.last) return false;
+#pragma unroll
   for (int e = 0; e < kOwn; ++e) {
-    now.z[e] = fmaf(alpha, now.v[e], now.z[e]);
     now.r[e] = fmaf(-alpha, product[e], now.r[e]);
     product[e] = row.inverse[e] * now.r[e];
   }
   const float next = dot(on, now.r, product);
   // The next step wins about its own alpha times next (the CPU's rule).
-  if (!(sqrtf(alpha) * next > unseen()) || next <= now.enough) return false;
+  const float left = sqrtf(alpha) * next;
+  if (!(left > unseen()) || next <= now.enough) return false;
   const float beta = __fdividef(next, now.rho);
+  // And the one after it about beta times that.
+  now.last = now.samples && left * beta <= unseen();
   now.rho = next;
 #pragma unroll
   for (int e = 0; e < kOwn; ++e) now.v[e] = fmaf(beta, now.v[e], product[e]);
@@ -175,22 +182,25 @@ __device__ __forceinline__ void finish_row(const Vectors& on, const RowProblem& 
 
 /// Solves (diagonal + S) z = r, where multiply(v, step, product) gives product = S v;
 /// preconditioned by the expected diagonal. With `measure` the first call, of step -1, is for the
-/// start's residual: it may then give S v - b, set `totals`, and leave r zero.
+/// start's residual: it may then give S v - b, set `totals`, and leave r zero. Of a row that
+/// `samples` it is multiply(v, step, product, part): with `part` about S v is enough.
 template <class Vectors, class Total, class Multiply>
 __device__ __forceinline__ void solve_row(const Vectors& on, const RowProblem& problem, Index row,
                                           bool measure, const typename Vectors::Lane& right,
-                                          const RowTotals<Total>& totals, Multiply multiply) {
+                                          const RowTotals<Total>& totals, Multiply multiply,
+                                          bool samples = false) {
   RowDiagonals<Vectors> diagonals;
   load_diagonals(on, problem, row, diagonals.diagonal, diagonals.inverse);
   RowState<Vectors> now;
 #pragma unroll
   for (int e = 0; e < Vectors::kOwn; ++e) now.r[e] = right[e];
+  now.samples = samples;
   start_row(on, problem, row, measure, diagonals, now);
   // One place multiplies: the code stays small.
   for (int step = measure ? -1 : 0; step < problem.limits.steps; ++step) {
     if (step >= 0 && !leads_on(now)) break;
     typename Vectors::Lane product;
-    multiply(now.v, step, product);
+    multiply(now.v, step, product, now.last);
     if (!take_step(on, problem, step, diagonals, totals, product, now)) break;
   }
   finish_row(on, problem, row, totals.constant, now);

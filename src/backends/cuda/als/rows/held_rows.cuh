@@ -594,7 +594,7 @@ struct HeldSolver {
 
     const RowLimits& limits = problem.limits;
     float won = 0.0F;
-    const auto unseen = [&] { return limits.decrease * fmaxf(constant - won, 1e-3F * constant); };
+    const auto unseen = [&] { return limits.unseen(constant, won); };
     Lane p;
     float rho = 0.0F;       // r^T (preconditioner) r
     float bound_p = 0.0F;   // of p's norm

@@ -287,7 +287,7 @@ struct RowProducts {
 #pragma unroll
     for (int e = 0; e < kOwn; ++e) r[e] *= right_scale;
     solve_row(Vectors(), problem, task.row, problem.warm, r, RowTotals{constant},
-              [&](const Lane& x, int step, Lane& product) {
+              [&](const Lane& x, int step, Lane& product, bool) {
                 multiply(row, memory, problem, x, step & 1, product);
               });
   }

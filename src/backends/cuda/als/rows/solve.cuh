@@ -71,7 +71,7 @@ struct RowSolve {
 #pragma unroll
     for (int e = 0; e < kOwn; ++e) r[e] *= right_scale;
     solve_row(Vectors(), problem, row, problem.warm, r, RowTotals<typename Format::Total>{constant},
-              [&](const Lane& v, int step, Lane& product) {
+              [&](const Lane& v, int step, Lane& product, bool) {
                 multiply(p, sums, sum_scale, v, vectors, step & 1, product);
               });
   }

@@ -46,7 +46,8 @@ struct Lockstep {
     const Offset* bounds = batch.bounds + Offset{which} * (batch.chunks + 1) + chunk;
     const auto count = static_cast<int>(bounds[1] - bounds[0]);
     if (count == 0) return;
-    const auto p = Products::place(problem, bounds[0], count);
+    const bool part = step >= 0 && batch.kept[which].last;
+    const auto p = Products::place(problem, bounds[0], count, part);
     const Vectors on{problem.padded, memory.sums};
     Lane v;
 #pragma unroll
@@ -56,14 +57,14 @@ struct Lockstep {
     } else if (problem.warm) {
       on.load(v, problem.solutions + Offset{batch.rows[which].row} * problem.padded);
     }
-    const Offset part = Offset{which} * batch.chunks + chunk;
+    const Offset to = Offset{which} * batch.chunks + chunk;
     RowTotals<Total> totals;
     Lane product;
     Products::multiply(problem, p, on, v, step < 0, memory, totals, product);
-    on.store(batch.parts + part * problem.padded, product);
+    on.store(batch.parts + to * problem.padded, product);
     if (step < 0 && threadIdx.x == 0) {
-      batch.totals[2 * part] = totals.constant;
-      batch.totals[2 * part + 1] = totals.reached;
+      batch.totals[2 * to] = totals.constant;
+      batch.totals[2 * to + 1] = totals.reached;
     }
   }
 
@@ -101,6 +102,7 @@ struct Lockstep {
     float* residual = batch.residuals + Offset{which} * problem.padded;
     float* direction = batch.directions + Offset{which} * problem.padded;
     RowState<Vectors> now;
+    now.samples = problem.limits.samples && batch.rows[which].count >= kSampledRow;
     RowTotals<double> totals;
     if (step < 0) {
 #pragma unroll
@@ -114,6 +116,7 @@ struct Lockstep {
       now.enough = kept.enough;
       now.won = kept.won;
       now.positive = kept.positive;
+      now.last = kept.last;
       totals.constant = kept.constant;
     }
     Lane product;
@@ -125,7 +128,7 @@ struct Lockstep {
     finish_row(on, problem, row, totals.constant, now);
     __syncthreads();  // all have read what is kept
     if (threadIdx.x > 0) return;
-    kept = {totals.constant, now.won, now.rho, now.enough, now.positive, more};
+    kept = {totals.constant, now.won, now.rho, now.enough, now.positive, more, now.last};
     if (more) atomicAdd(batch.left, 1);
   }
 };

@@ -17,6 +17,7 @@ struct LockstepRow {
   float enough;
   bool positive;
   bool goes_on;
+  bool last;  ///< RowState::last
 };
 
 /// A batch of rows on the GPU.

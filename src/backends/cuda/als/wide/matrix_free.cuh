@@ -11,6 +11,7 @@
 #include "backends/cuda/als/wide/stored.cuh"
 #include "backends/cuda/als/wide/vectors.cuh"
 #include "backends/cuda/device/check.h"
+#include "backends/jobs/als_solver.h"
 
 namespace likewise::cuda {
 
@@ -36,7 +37,8 @@ struct WideProducts {
     Total totals[2 * kWarps];
   };
 
-  /// A warp's interactions, and what it reads of their factor rows.
+  /// A warp's interactions, every stride-th from `begin` on, and what it reads of their factor
+  /// rows.
   struct Place {
     const unsigned char* table;  ///< this lane's first number of row 0
     std::size_t pitch;
@@ -45,11 +47,17 @@ struct WideProducts {
     int lane;
     Offset begin;
     int count;
+    int stride;
+    float share;  ///< of all interactions for one of these
   };
 
-  static __device__ __forceinline__ Place place(const RowProblem& problem, Offset begin,
-                                                int count) {
+  /// With `part` one interaction in kSampleStep stands for all.
+  static __device__ __forceinline__ Place place(const RowProblem& problem, Offset begin, int all,
+                                                bool part) {
     Place p;
+    p.stride = part ? static_cast<int>(kSampleStep) : 1;
+    const int count = (all + p.stride - 1) / p.stride;
+    p.share = part ? __fdividef(static_cast<float>(all), static_cast<float>(count)) : 1.0F;
     const int warp = static_cast<int>(threadIdx.x) / 32;
     p.lane = static_cast<int>(threadIdx.x) % 32;
     p.table = static_cast<const unsigned char*>(problem.table) + p.lane * sizeof(Four);
@@ -61,7 +69,7 @@ struct WideProducts {
     }
     const int each = (count + kWarps * kAtOnce - 1) / (kWarps * kAtOnce) * kAtOnce;
     const int first = min(count, warp * each);
-    p.begin = begin + first;
+    p.begin = begin + Offset{first} * p.stride;
     p.count = min(each, count - first);
     return p;
   }
@@ -177,9 +185,9 @@ struct WideProducts {
   static __device__ __forceinline__ void pass(const RowProblem& problem, const Place& p, bool start,
                                               const Slices& x, Slices& y,
                                               RowTotals<Total>& totals) {
-    const RowEntry* entries = problem.entries + p.begin + p.lane;
+    const RowEntry* entries = problem.entries + p.begin + p.lane * p.stride;
     const auto read = [&](int at) {
-      return p.lane + at < p.count ? __ldg(reinterpret_cast<const int2*>(entries + at))
+      return p.lane + at < p.count ? __ldg(reinterpret_cast<const int2*>(entries + at * p.stride))
                                    : make_int2(0, 0);
     };
     int2 coming = read(0);
@@ -235,7 +243,7 @@ struct WideProducts {
     __syncthreads();
     on.add_up(memory.parts, kWarps, product);
 #pragma unroll
-    for (int e = 0; e < Vectors::kOwn; ++e) product[e] *= inverse_scale;
+    for (int e = 0; e < Vectors::kOwn; ++e) product[e] *= inverse_scale * p.share;
     if (start) {
 #pragma unroll
       for (int i = 0; i < kWarps; ++i) {
@@ -247,16 +255,18 @@ struct WideProducts {
 
   static __device__ __forceinline__ void run(const RowProblem& problem, const RowTask& task,
                                              Memory& memory) {
-    const Place p = place(problem, task.begin, task.count);
     const Vectors on{problem.padded, memory.sums};
     RowTotals<Total> totals;
     Lane right;
 #pragma unroll
     for (int e = 0; e < Vectors::kOwn; ++e) right[e] = 0.0F;
-    solve_row(on, problem, task.row, true, right, totals,
-              [&](const Lane& v, int step, Lane& product) {
-                multiply(problem, p, on, v, step < 0, memory, totals, product);
-              });
+    solve_row(
+        on, problem, task.row, true, right, totals,
+        [&](const Lane& v, int step, Lane& product, bool part) {
+          const Place p = place(problem, task.begin, task.count, part);
+          multiply(problem, p, on, v, step < 0, memory, totals, product);
+        },
+        problem.limits.samples && task.count >= kSampledRow);
   }
 };
 

@@ -141,7 +141,7 @@ struct MatrixSolve {
 #pragma unroll
     for (int e = 0; e < Vectors::kOwn; ++e) r[e] *= bounds.v * inverse_scale;
     solve_row(on, problem, task.row, problem.warm, r, totals,
-              [&](const Lane& v, int, Lane& product) {
+              [&](const Lane& v, int, Lane& product, bool) {
                 on.share(memory.vector, v);
                 __syncthreads();
                 multiply(slot, side, memory);
