@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <numeric>
 #include <string>
 #include <sys/resource.h>
 #include <vector>
@@ -49,11 +50,13 @@ void report_time(const char* stage, Offset rows, const Times& start) {
 
 void report_counts(const char* side, std::vector<Offset> counts) {
   std::sort(counts.begin(), counts.end());
+  const Offset sum = std::accumulate(counts.begin(), counts.end(), Offset{0});
+  const double mean = static_cast<double>(sum) / static_cast<double>(counts.size());
   const auto at = [&](double share) {
     return counts[static_cast<std::size_t>(share * static_cast<double>(counts.size() - 1))];
   };
-  fmt::print("{:9} min {} 10% {} median {} 90% {} 99% {} max {}\n", side, at(0), at(0.1), at(0.5),
-             at(0.9), at(0.99), at(1.0));
+  fmt::print("{:9} {}, min {} 10% {} median {} mean {:.1f} 90% {} 99% {} max {}\n", side,
+             counts.size(), at(0), at(0.1), at(0.5), mean, at(0.9), at(0.99), at(1.0));
 }
 
 void report_look(const CsrMatrix& m) {
@@ -74,7 +77,7 @@ void report_look(const CsrMatrix& m) {
   report_counts("users", users);
   report_counts("items", items);
   const auto n = static_cast<double>(m.nnz());
-  fmt::print("values    mean {:.3f} sd {:.3f}; 1..5, more:", sum / n,
+  fmt::print("values    {}, mean {:.3f} sd {:.3f}; 1..5, more:", m.nnz(), sum / n,
              std::sqrt(squares / n - sum / n * sum / n));
   for (const Offset count : histogram) fmt::print(" {:.3f}", static_cast<double>(count) / n);
   fmt::print("\n");

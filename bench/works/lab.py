@@ -171,8 +171,11 @@ class Lab:
         self.say(f"\n    {self.shown(words)}")
         if self.listed:
             return
+        failed, self.failed = self.failed, False
         output = ((self.output(before) if before else "") + self.output(words)).strip("\n")
-        self.say("\n" + (output if "|---" in output else f"```\n{output}\n```" if output else "It is done."))
+        if output or not self.failed:
+            self.say("\n" + (output if "|---" in output else f"```\n{output}\n```" if output else "It is done."))
+        self.failed = self.failed or failed
 
     def on_cores(self, count, *words):
         """A copy of the command on each of so many cores, all at once: a row of each."""
