@@ -77,7 +77,8 @@ def method(draw: random.Random) -> list[str]:
     if kind == "bias":
         return how + draw.choice([[], ["--clip", "off"], ["--baseline-method", "sgd"],
                                   ["--baseline", "user-mean"], ["--baseline", "item-mean"]])
-    how += ["--similarity", draw.choice(SIMILARITIES)]
+    similarity = draw.choice(SIMILARITIES)
+    how += ["--similarity", similarity]
     how += ["--prediction", draw.choice(PREDICTIONS[:4])] if explicit else []
     if explicit and draw.random() < 0.5:
         how += ["--predict-from", draw.choice(["kept", "all"])]
@@ -85,7 +86,8 @@ def method(draw: random.Random) -> list[str]:
         how += ["--clip", "off"]
     if draw.random() < 0.3:
         how += ["--amplification", draw.choice(["0.5", "3", "40"])]
-    return how + (["--negative", "keep"] if explicit and draw.random() < 0.5 else [])
+    signed = similarity not in ("msd", "jaccard", "conditional", "rp3")
+    return how + (["--negative", "keep"] if explicit and signed and draw.random() < 0.5 else [])
 
 
 def finite_facts(case: Case, ran: Ran, how: list[str]) -> None:

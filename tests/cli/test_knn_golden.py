@@ -68,7 +68,7 @@ def test_predictions_equal_surprise_pair_by_pair(program, movielens, side, simil
         expected = golden.to_ratings(golden.unpack_rows(kept["estimates"])[row])
         program("train", movielens / f"u{fold}.base.gz", "-o", "model", "--feedback", "explicit",
                 "--algorithm", f"{side}-knn", "--neighbours", golden.NEIGHBOURS,
-                "--similarity", similarity, "--prediction", prediction, "--negative", "drop",
+                "--similarity", similarity, "--prediction", prediction,
                 "--shrinkage", 100 if similarity == "pearson-baseline" else 0)
         got = predict(program, "model", movielens / f"u{fold}.test.gz")
         differs = np.abs(got - expected) > TOLERANCE
@@ -108,7 +108,7 @@ TIES = {
 def train_lists(program, movielens, similarity):
     program("train", movielens / "u1.base.gz", "-o", "model", "--algorithm", "item-knn",
             "--neighbours", 20, "--similarity", similarity, "--prediction", "sum",
-            "--shrinkage", 0, "--sum-lists", "own", "--sum-scale", "none", "--negative", "drop")
+            "--shrinkage", 0, "--sum-lists", "own", "--sum-scale", "none")
 
 
 def same_lists(got, ids, scores):
