@@ -15,7 +15,7 @@ inline constexpr double kSharedRate = 6.5e9;
 inline constexpr double kRowRate = 1.8e9;
 /// Of ALS that solves rows exactly, and of one whose factors are nonnegative: multiply-adds a
 /// second of their matrices and solutions.
-inline constexpr double kExactRate = 2e10;
+inline constexpr double kExactRate = 3e10;
 inline constexpr double kNonnegativeRate = 1e10;
 /// Seconds that a search for neighbours takes for a row, whatever it has.
 inline constexpr double kSecondsOfRow = 2.5e-4;
