@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "likewise/error.h"
 #include "likewise/parameters.h"
 #include "options/options.h"
 
@@ -140,6 +141,7 @@ void TrainingOptions::add(CLI::App& app) {
   }
   const std::function<void(std::int64_t)> take_few = [this](std::int64_t) {
     asked_.push_back({"factors", "64"});
+    fast_ = true;
   };
   CLI::Option* factors = app.get_option("--factors");
   app.add_flag_function("--fast", take_few,
@@ -171,6 +173,14 @@ void TrainingOptions::add(CLI::App& app, const ParameterInfo& parameter, const s
 }
 
 TrainingRequest TrainingOptions::request() const {
+  const std::vector<std::string_view> wide = owners("factors");
+  const bool has_factors =
+      algorithm_.empty() || is_auto() || std::ranges::find(wide, algorithm_) != wide.end();
+  if (fast_ && !has_factors) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("--fast is --factors 64, which is for --algorithm {}, not {}",
+                            fmt::join(wide, " or "), algorithm_));
+  }
   TrainingRequest request;
   request.algorithm = algorithm_;
   request.parameters = asked_;

@@ -36,6 +36,7 @@ class TrainingOptions {
 
   std::string algorithm_;  ///< empty: not given
   std::vector<AskedParameter> asked_;
+  bool fast_ = false;
 };
 
 }  // namespace likewise::cli

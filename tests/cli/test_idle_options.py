@@ -116,6 +116,12 @@ def test_counts_of_regularization_need_an_exponent(program, cinema, beside, has_
                 "--regularization-exponent above 0") in stderr
 
 
+def test_fast_is_told_by_its_name(program):
+    why = refused(program, "train", "absent.csv", "-o", "m", "--algorithm", "ease", "--fast")
+    assert "--fast is --factors 64, which is for --algorithm als or sgd or bpr or spectral, not ease" in why
+    program("train", "absent.csv", "-o", "m", "--algorithm", "spectral", "--fast", exit_code=1)
+
+
 @pytest.mark.parametrize("similarity, has_effect", [
     ("jaccard", False), ("conditional", False), ("rp3", False), ("msd", False), ("log-likelihood", True), ("cosine", True)])
 def test_negative_similarities_need_some_that_can_be(program, similarity, has_effect):
