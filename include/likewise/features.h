@@ -34,9 +34,10 @@ struct FeatureTable {
 
 struct FeatureOptions {
   /// Names or 1-based numbers: the id, then the columns of tags. Empty: the id is the column with a
-  /// well-known name (movieId, userId, id and their like), else the first; all others hold tags,
-  /// but those with well-known names of the other side or of times.
+  /// well-known name (movieId, userId, id and their like, then item or user), else the first; all
+  /// others hold tags, but those with well-known names of the other side or of times.
   std::vector<std::string> columns{};
+  bool is_csv = false;           ///< commas between fields; else detected
   std::optional<bool> header{};  ///< whether the first row names the columns; absent: detected
   /// Tags that a model has learned: numbers are cut into the parts, and tags named, as there. A
   /// number outside of all parts is in the nearest one. Null: none.

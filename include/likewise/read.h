@@ -150,6 +150,7 @@ struct ReadSummary {
   Offset duplicates = 0;                  ///< rows merged into another one
   Duplicates policy = Duplicates::kAuto;  ///< how; never kAuto once something was read
   Offset outside_times = 0;               ///< rows dropped for since, until
+  bool faded = false;                     ///< values are of a half-life: of implicit feedback alone
   Offset below_min_value = 0;             ///< interactions dropped for min_value
   Offset below_min_count = 0;        ///< interactions dropped for min_user_count, min_item_count
   std::string format;                ///< e.g. "csv, gzip, header userId,movieId,rating,timestamp"

@@ -12,6 +12,7 @@ from typing import Any
 
 from likewise import _core
 from likewise.arguments import call, shown
+from likewise.columns import names as names_of_columns
 from likewise.interactions import Interactions
 from likewise.progress import logger
 
@@ -49,6 +50,8 @@ class Features:
 def visitors(features: Any, model: _core.Model) -> _core.FeatureTable:
     """Users who were not trained: what _read() takes, or a sequence of dicts of columns."""
     if isinstance(features, Sequence) and not isinstance(features, (str, bytes)):
+        if not features:
+            raise ValueError("features has no visitors")
         names = list(dict.fromkeys(name for one in features for name in _of_one(one)))
         header = ["visitor", *names]
         rows = ([place, *(one.get(name) for name in names)] for place, one in enumerate(features))
@@ -76,6 +79,10 @@ def _read(features: Any, side: str, name: str, earlier: _core.Model | None = Non
     if isinstance(features, (str, bytes, os.PathLike)):
         return call(_core.read_features, features, "", side, [], earlier)
     if isinstance(features, Mapping) and not hasattr(features, "to_dict"):
+        of_columns = next((key for key, tags in features.items() if isinstance(tags, Mapping)), None)
+        if of_columns is not None:
+            raise TypeError(f"{name}: {shown(of_columns)} has a dict, and a dict of tags by id has lists of tags; give columns as a "
+                            "frame")
         rows: Iterable[Any] = ([key, tags] for key, tags in features.items())
         return call(_core.read_features, None, _text(["id", "tag"], rows, name), side, ["id", "tag"], earlier)
     columns = _columns(features, name)
@@ -83,17 +90,21 @@ def _read(features: Any, side: str, name: str, earlier: _core.Model | None = Non
 
 
 def _columns(frame: Any, name: str) -> dict[str, list[Any]]:
+    if type(frame).__name__ == "LazyFrame" and hasattr(frame, "collect"):
+        frame = frame.collect()
+    known = [str(column) for column in getattr(frame, "column_names", getattr(frame, "columns", ()))]
+    if len(set(known)) < len(known):
+        raise ValueError(f"{name}: the frame has columns of one name: {names_of_columns(known)}")
     if hasattr(frame, "to_pydict"):  # pyarrow
         return dict(frame.to_pydict())
     if hasattr(frame, "columns") and hasattr(frame, "__getitem__"):  # pandas, polars
-        known = [str(column) for column in frame.columns]
         return {text: list(frame[column]) for text, column in zip(known, frame.columns)}
     raise TypeError(f"{name} must be a file's path, a dict of tags by id or a frame, not {shown(frame)}")
 
 
 def _text(header: list[str], rows: Iterable[Any], name: str) -> str:
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerow(header)
     for row in rows:
         writer.writerow([_cell(value, name) for value in row])

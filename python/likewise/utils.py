@@ -135,6 +135,8 @@ def as_rows(matrix: Any, count: int, name: str, cols: int, dtype: Any = np.float
     ValueError where it is no CSR matrix or has another number of rows, IndexError where it has entries
     beyond `cols` columns. Fewer columns are as good as empty ones.
     """
+    if scipy.sparse.issparse(matrix) and matrix.ndim == 1:  # a row of a csr_array, such as user_items[0]
+        matrix = matrix.reshape(1, -1).tocsr()
     if not scipy.sparse.issparse(matrix) or matrix.format != "csr" or matrix.ndim != 2:
         raise ValueError(f"{name} needs to be a CSR sparse matrix, not {type(matrix).__name__}; "
                          "scipy.sparse.csr_matrix makes one")

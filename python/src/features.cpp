@@ -33,10 +33,10 @@ namespace {
   const WithoutGil without;
   Tags tags;
   if (file.empty()) {
-    tags.table = features_from_text(text, side + " features", side_of(side), {columns, true, known},
-                                    &tags.summary);
+    tags.table = features_from_text(text, side + " features", side_of(side),
+                                    {columns, true, true, known}, &tags.summary);
   } else {
-    tags.table = read_features(file, side_of(side), {columns, {}, known}, &tags.summary);
+    tags.table = read_features(file, side_of(side), {columns, false, {}, known}, &tags.summary);
   }
   return tags;
 }

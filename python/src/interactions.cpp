@@ -225,6 +225,7 @@ template <class T>
   for (Split& part : parts) {
     ReadSummary of_parts;
     of_parts.policy = data.summary.policy;
+    of_parts.faded = data.summary.faded;
     result.emplace_back(Data(std::move(part.train), of_parts),
                         Data(std::move(part.test), of_parts));
   }
@@ -306,6 +307,14 @@ void bind_names(nb::module_& module) {
 }
 
 }  // namespace
+
+void require_no_half_life(const Data& data, Feedback feedback) {
+  if (!data.summary.faded || feedback == Feedback::kImplicit) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              mention("half_life") +
+                  " is for implicit feedback: an old rating is not a lower one. " +
+                  "Drop old ratings with " + mention("since"));
+}
 
 Time moment_of(const std::string& name, const std::string& given) {
   if (const auto time = parse_moment(given)) return *time;

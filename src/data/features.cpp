@@ -164,12 +164,13 @@ struct Table {
     fail_at(ErrorKind::kBadData, file, "is not text: UTF-8 is expected, or Latin-1");
   }
   std::vector<std::string_view> head;
-  LineReader first(text);
+  LineReader first = options.is_csv ? LineReader(text, Delimiter{}) : LineReader(text);
   for (std::string_view line; head.size() < kSampleLines && first.next(line);) {
     if (!is_blank_line(line)) head.push_back(line);
   }
   if (head.empty()) fail_at(ErrorKind::kBadData, file, "is empty");
-  auto [delimiter, rows] = find_fields(head, "", file, "rows of an id and tags");
+  auto [delimiter, rows] =
+      find_fields(head, options.is_csv ? "," : "", file, "rows of an id and tags");
   format.delimiter = delimiter;
   const bool known = std::ranges::any_of(rows.front(), [&](const std::string& name) {
     return normalised(name) == "id" ||
@@ -233,15 +234,21 @@ struct Table {
     return plain == "id" ||
            (is_known_name(own, plain) && plain.ends_with("id") && plain != "tagid");
   };
+  const auto is_side = [](const std::string& name, Role side_role) {
+    return normalised(name) == (side_role == kItem ? "item" : "user");
+  };
   FeatureColumns columns;
-  if (const auto id = std::ranges::find_if(names, is_id); id != names.end()) {
-    columns.id = static_cast<std::size_t>(id - names.begin());
+  auto id = std::ranges::find_if(names, is_id);
+  if (id == names.end()) {
+    id = std::ranges::find_if(names, [&](const std::string& name) { return is_side(name, own); });
   }
+  if (id != names.end()) columns.id = static_cast<std::size_t>(id - names.begin());
   for (std::size_t c = 0; c < table.format.fields; ++c) {
     if (c == columns.id) continue;
     if (!names.empty()) {
       const std::string plain = normalised(names[c]);
       if (is_known_name(kTime, plain)) continue;
+      if (is_side(names[c], other_side)) continue;
       if (is_known_name(other_side, plain) && plain.ends_with("id")) continue;
     }
     columns.tags.push_back(c);

@@ -88,6 +88,24 @@ TEST(ReadFeatures, TagsOfSeveralColumnsAreNamedByThem) {
             (std::map<std::string, float>{{"column 2=a", 1.0F}, {"column 3=red", 1.0F}}));
 }
 
+TEST(ReadFeatures, TheIdIsTheColumnOfThatNameWhereverItStands) {
+  const Tags wanted{{"1", {{"a", 1.0F}}}, {"2", {{"b", 1.0F}}}};
+  EXPECT_EQ(features_of("kind,item\na,1\nb,2\n"), wanted);
+  EXPECT_EQ(features_of("user,kind,item\n7,a,1\n8,b,2\n"), wanted) << "other side's ids";
+  EXPECT_EQ(features_of("kind,user\na,1\nb,2\n", {}, nullptr, Side::kUsers), wanted);
+  EXPECT_EQ(features_of("item,kind,movieId\nx,a,1\ny,b,2\n").at("1"),
+            (std::map<std::string, float>{{"item=x", 1.0F}, {"kind=a", 1.0F}}))
+      << "a name with id comes first";
+}
+
+TEST(ReadFeatures, FieldsOfCsvMayHoldAnything) {
+  const FeatureOptions csv{.is_csv = true};
+  const Tags tags =
+      features_of("\"item\",\"text\"\n\" 1 \",\"One line;\nand more\"\n\"2\",\"x\"\n", csv);
+  EXPECT_EQ(tags.size(), 2U);
+  EXPECT_TRUE(tags.contains(" 1 "));
+}
+
 TEST(ReadFeatures, WeightsAreNumbersFromZeroOn) {
   const Tags wanted{{"1", {{"7", 3.5F}, {"9", 2.0F}}}, {"2", {{"7", 1.0F}}}};
   EXPECT_EQ(features_of("goodreads_book_id,tag_id,count\n1,7,3\n1,9,2\n2,7,1\n2,9,0\n1,7,0.5\n"),

@@ -179,6 +179,37 @@ def test_factors_of_which_next_to_nothing_is_left_are_told(caplog):
         "with less than regularization=1e+06, or with more iterations, they may add more"]
 
 
+def test_features_of_frames_keep_ids_and_columns():
+    data = rows(WHOLE)
+    frame = pd.DataFrame({"kind": ["a", "b"] * 4, "item": WHOLE})
+    for features in (frame, frame[["item", "kind"]], pl.from_pandas(frame).lazy(), pa.Table.from_pandas(frame)):
+        model = likewise.Als(factors=2, iterations=1).fit(data, item_features=features).model_
+        assert list(model.new_items) == []
+    spaced = pd.DataFrame({"user": ["u", "v"], "item": ["i ", " j"]})
+    model = likewise.Als(factors=2, iterations=1).fit(
+        spaced, item_features=pd.DataFrame({"item": ["i ", " j", "k"], "text": ["One.\nTwo, more", "a;b", "a;b"]})).model_
+    assert list(model.new_items) == ["k"]
+    with pytest.raises(ValueError, match="item_features: the frame has columns of one name: 'item', 'kind', 'kind'"):
+        likewise.Als(factors=2).fit(data, item_features=pd.concat([frame[["item", "kind"]], frame[["kind"]]], axis=1))
+    with pytest.raises(TypeError, match="item_features: 2 has a dict, and a dict of tags by id has lists of tags; give columns as a frame"):
+        likewise.Als(factors=2).fit(data, item_features={2: {"kind": "a"}})
+
+
+def test_values_that_fade_are_of_implicit_feedback(tmp_path):
+    frame = pd.DataFrame({"user": [1, 1, 2, 3], "item": [1, 2, 1, 3], "rating": [5.0, 3.0, 4.0, 2.0], "time": [0, 86400, 172800, 259200]})
+    frame.to_csv(tmp_path / "r.csv", index=False)
+    for given in (frame, tmp_path / "r.csv"):
+        faded = likewise.Interactions(given, half_life="1d")
+        likewise.Als(factors=2, iterations=1).fit(faded)
+        model = likewise.Bias().fit(given).model_
+        for ask in (lambda: likewise.Bias().fit(faded), lambda: likewise.Als(feedback="explicit", factors=2).fit(faded),
+                    lambda: likewise.Sgd(factors=2).fit(likewise.split(faded, test=0.5)[0]), lambda: model.update(faded),
+                    lambda: likewise.Bias().cross_validate(faded, folds=2), lambda: likewise.Bias().plan(faded),
+                    lambda: likewise.tune(faded, feedback="explicit", budget=2)):
+            with pytest.raises(ValueError, match="half_life is for implicit feedback: an old rating is not a lower one"):
+                ask()
+
+
 def test_files_of_parquet_are_as_the_command_line_reads_them(tmp_path):
     frame = pd.DataFrame({"user": [1, 2, 3, 4], "item": [5, 6, 7, 8]})
     frame[frame.item != 6].to_parquet(tmp_path / "part.parquet")  # with its index, as a column

@@ -546,3 +546,12 @@ def test_what_is_not_there_is_said(line, words):
 def test_the_base_class_has_its_path(d):
     from likewise.cpu.matrix_factorization_base import MatrixFactorizationBase
     assert isinstance(als(p, d), MatrixFactorizationBase) and isinstance(bpr(p, d), MatrixFactorizationBase)
+
+
+def test_a_row_of_a_csr_array_is_one_row(d):
+    """SciPy gives it one dimension."""
+    liked = scipy.sparse.csr_array(d.liked)
+    assert liked[0].ndim == 1
+    model = fit_als(p, d)
+    for got, expected in zip(model.recommend(0, liked[0]), model.recommend(0, liked[[0]])):
+        assert np.array_equal(got, expected)

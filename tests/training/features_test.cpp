@@ -230,7 +230,7 @@ TEST(Features, VisitorsAreAnsweredAsUsersThatJoinedByThem) {
                        table(tastes_of_users() + "77,right,57\n", Side::kUsers));
     const IdMap& known = model->user_features.tags;
     const FeatureTable asked = features_from_text("id,taste,age\nanna,right,57\n", "v.csv",
-                                                  Side::kUsers, {{}, {}, &known});
+                                                  Side::kUsers, {.known = &known});
     const Visitors visitors = visitors_of(*model, asked);
     ASSERT_EQ(visitors.rows.size(), 1U);
     EXPECT_EQ(visitors.rows[0].tags.size(), 2U);

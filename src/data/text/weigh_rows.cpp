@@ -138,6 +138,7 @@ void weigh_rows(Staged<Row>& staged, const ReadOptions& options, const std::stri
     });
   }
   if constexpr (Row::kTimed) fade(staged, options, file);
+  summary.faded = options.half_life.has_value();
 }
 
 template void weigh_rows(Staged<PlainRow>&, const ReadOptions&, const std::string&, ReadSummary&);
