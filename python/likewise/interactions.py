@@ -237,7 +237,8 @@ class Interactions(Framed):
         times: list[Any] = [None if part is None else part[rows] for part in (seconds, nanoseconds)]
         return self._of(_core.Interactions.from_entries(
             self._core.users, self._core.items, np.searchsorted(rows, indptr).astype(np.int64), indices[rows],
-            values[rows], times[0], times[1], form, self.summary["policy"], self.summary["columns"]), self)
+            values[rows], times[0], times[1], form, self.summary["policy"], self.summary["columns"],
+            self.summary["faded"]), self)
 
     def __copy__(self) -> Interactions:
         return self
@@ -249,7 +250,7 @@ class Interactions(Framed):
         ids = [np.asarray(known) for known in (self.users, self.items)]
         users, items = (known.tolist() if known.dtype == object else known for known in ids)
         return _restored, (self.name, self.has_values, users, items, *(np.array(part) for part in self._core.csr()),
-                           *self._core.whole_times(), self.summary["policy"], self.summary["columns"])
+                           *self._core.whole_times(), self.summary["policy"], self.summary["columns"], self.summary["faded"])
 
     def save(self, path: Path) -> None:
         """Writes user,item,value[,time] as CSV (.tsv: tabs, .mtx: Matrix Market; and .gz, .zst)."""

@@ -52,7 +52,7 @@ Data from_entries(nb::handle users, nb::handle items, const In<Offset>& offsets,
                   const In<Index>& columns, const In<float>& values,
                   const std::optional<In<std::int64_t>>& seconds,
                   const std::optional<In<std::uint32_t>>& nanoseconds, int time_form,
-                  const std::string& policy, const std::vector<std::string>& names) {
+                  const std::string& policy, const std::vector<std::string>& names, bool faded) {
   Interactions made;
   made.users = kept_ids(users);
   made.items = kept_ids(items);
@@ -77,6 +77,7 @@ Data from_entries(nb::handle users, nb::handle items, const In<Offset>& offsets,
   ReadSummary summary;
   summary.policy = named<Duplicates>(policy, kDuplicateNames, "duplicates");
   summary.columns = names;
+  summary.faded = faded;
   return {std::move(made), std::move(summary)};
 }
 

@@ -178,6 +178,7 @@ template <class T>
   result["duplicates"] = met.duplicates;
   result["policy"] = std::string(kDuplicateNames[static_cast<std::size_t>(met.policy)]);
   result["outside_times"] = met.outside_times;
+  result["faded"] = met.faded;
   result["below_min_value"] = met.below_min_value;
   result["below_min_count"] = met.below_min_count;
   result["format"] = met.format;
@@ -372,7 +373,8 @@ void bind_interactions(nb::module_& module) {
       .def("times", &times_array)
       .def_static("from_entries", &from_entries, "users"_a, "items"_a, "indptr"_a.noconvert(),
                   "indices"_a.noconvert(), "values"_a.noconvert(), "seconds"_a.noconvert().none(),
-                  "nanoseconds"_a.noconvert().none(), "time_form"_a, "policy"_a, "names"_a)
+                  "nanoseconds"_a.noconvert().none(), "time_form"_a, "policy"_a, "names"_a,
+                  "faded"_a = false)
       .def("whole_times", &whole_times)
       .def_prop_ro("summary", &summary_of)
       .def("split", &split_data, "method"_a, "test"_a, "last"_a, "folds"_a, "rows"_a, "at"_a.none(),

@@ -43,7 +43,8 @@ struct IdNames {
                                 const In<Index>& columns, const In<float>& values,
                                 const std::optional<In<std::int64_t>>& seconds,
                                 const std::optional<In<std::uint32_t>>& nanoseconds, int time_form,
-                                const std::string& policy, const std::vector<std::string>& names);
+                                const std::string& policy, const std::vector<std::string>& names,
+                                bool faded);
 /// (seconds, nanoseconds, form) of the times, to the nanosecond; arrays are None without times.
 [[nodiscard]] nb::tuple whole_times(const Data& data);
 

@@ -204,6 +204,7 @@ def test_values_that_fade_are_of_implicit_feedback(tmp_path):
         model = likewise.Bias().fit(given).model_
         for ask in (lambda: likewise.Bias().fit(faded), lambda: likewise.Als(feedback="explicit", factors=2).fit(faded),
                     lambda: likewise.Sgd(factors=2).fit(likewise.split(faded, test=0.5)[0]), lambda: model.update(faded),
+                    lambda: likewise.Bias().fit(faded[:3]), lambda: likewise.Bias().fit(pickle.loads(pickle.dumps(faded))),
                     lambda: likewise.Bias().cross_validate(faded, folds=2), lambda: likewise.Bias().plan(faded),
                     lambda: likewise.tune(faded, feedback="explicit", budget=2)):
             with pytest.raises(ValueError, match="half_life is for implicit feedback: an old rating is not a lower one"):
