@@ -135,11 +135,21 @@ def names(columns: list[str]) -> str:
     return ", ".join(map(repr, columns[:20])) + (", ..." if len(columns) > 20 else "")
 
 
+def collected(frame: Any) -> Any:
+    """The frame, where polars has only planned it."""
+    return frame.collect() if type(frame).__name__ == "LazyFrame" and hasattr(frame, "collect") else frame
+
+
+def refuse_twins(columns: list[str], of: str) -> None:
+    """ValueError where two columns have one name."""
+    if len(set(columns)) < len(columns):
+        raise ValueError(f"{of} has columns of one name: {names(columns)}")
+
+
 def source_of(data: Any, source: Source, options: dict[str, Any], threads: int,
               listener: Any) -> _core.Interactions:
     """Interactions of what is in memory."""
-    if type(data).__name__ == "LazyFrame" and hasattr(data, "collect"):
-        data = data.collect()
+    data = collected(data)
     if not isinstance(data, np.ndarray) and len(getattr(data, "shape", ())) == 1:
         raise TypeError(f"a frame is needed, not one column of {getattr(data, 'dtype', type(data).__name__)}; or a tuple "
                         "(users, items, values, times)")
@@ -514,8 +524,7 @@ def _is_pandas(data: Any) -> bool:
 
 def _of_pandas(frame: Any, source: Source) -> Columns:
     known = [str(name) for name in frame.columns]
-    if len(set(known)) < len(known):
-        raise ValueError(f"the frame has columns of one name: {names(known)}")
+    refuse_twins(known, "the frame")
     return _of_arrays({name: frame[given] for name, given in zip(known, frame.columns)},
                       lambda series, _: _unpacked(series), source, "the frame")
 
@@ -566,8 +575,7 @@ def _unpacked(series: Any) -> Any:
 def _of_arrow(frame: Any, source: Source) -> Columns:
     table = _core.ArrowTable(frame.__arrow_c_stream__())
     known = [name for name, _ in table.columns]
-    if len(set(known)) < len(known):
-        raise ValueError(f"the frame has columns of one name: {names(known)}")
+    refuse_twins(known, "the frame")
     chosen = source.picked(known, dict(table.columns).__getitem__, "the frame")
     at = {which: known.index(name) for which, name in chosen.items() if name is not None}
     values = written = None

@@ -12,7 +12,7 @@ from typing import Any
 
 from likewise import _core
 from likewise.arguments import call, shown
-from likewise.columns import names as names_of_columns
+from likewise.columns import collected, refuse_twins
 from likewise.interactions import Interactions
 from likewise.progress import logger
 
@@ -90,11 +90,9 @@ def _read(features: Any, side: str, name: str, earlier: _core.Model | None = Non
 
 
 def _columns(frame: Any, name: str) -> dict[str, list[Any]]:
-    if type(frame).__name__ == "LazyFrame" and hasattr(frame, "collect"):
-        frame = frame.collect()
+    frame = collected(frame)
     known = [str(column) for column in getattr(frame, "column_names", getattr(frame, "columns", ()))]
-    if len(set(known)) < len(known):
-        raise ValueError(f"{name}: the frame has columns of one name: {names_of_columns(known)}")
+    refuse_twins(known, f"{name}: the frame")
     if hasattr(frame, "to_pydict"):  # pyarrow
         return dict(frame.to_pydict())
     if hasattr(frame, "columns") and hasattr(frame, "__getitem__"):  # pandas, polars

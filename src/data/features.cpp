@@ -395,14 +395,15 @@ FeatureTable features_from_text(std::string_view text, const std::string& file, 
     if (columns.tags.size() > 1 || !known.empty()) named.insert(column);
     const bool is_text = !table.format.names.empty() && is_name_of_text(table.format.names[column]);
     if (is_text || columns.weight) continue;
-    if (const auto row = table.without_number(column)) {
+    const bool is_numeric = table.is_numeric(column);
+    if (const auto row = is_numeric ? std::nullopt : table.without_number(column)) {
       fail_at(
           ErrorKind::kBadData, table.place(*row),
           fmt::format("'{}' stands in {}, whose other cells are numbers: leave a cell without a "
                       "number empty",
                       printable(table.rows[*row][column]), printable(table.name(column))));
     }
-    if (!table.is_numeric(column)) continue;
+    if (!is_numeric) continue;
     const NumberParts parts = known.empty() ? NumberParts(table, column) : NumberParts(known);
     if (parts.parts() > 0) named.insert(column);
     numbers.emplace(column, parts);
