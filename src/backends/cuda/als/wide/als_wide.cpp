@@ -48,7 +48,7 @@ class Costs {
   }
 
  private:
-  static constexpr double kPasses = 4.0;  ///< over a row, from a warm start
+  static constexpr double kPasses = 3.2;  ///< over a row, from a warm start
   static constexpr double kCacheBytes = 40e6;
   static constexpr double kCacheRate = 9e12;
   static constexpr double kMemoryRate = 4.5e12;
