@@ -96,6 +96,11 @@ struct WrittenTimes {
 
 [[nodiscard]] WrittenTimes times_of_text(const IdColumn& texts, const std::string& time_format);
 
+/// The same of numbers with fractions since 1970, in `unit` (kSeconds to kNanoseconds), or each of
+/// the unit that its size tells.
+[[nodiscard]] WrittenTimes times_of_numbers(std::span<const double> numbers,
+                                            std::optional<TimeForm> unit);
+
 /// `values`: empty: all 1. `times`: kept where they are given. Otherwise as long as users and
 /// items, or kInvalidArgument. A bad row (a missing id, a number out of its range, a value that is
 /// not finite, a time outside of the years that files can write) is counted from 0 in messages.

@@ -307,14 +307,12 @@ def time_column(array: Any, unit: str | None,
     if isinstance(array, Encoded):
         raise TypeError("times are datetimes or whole numbers since 1970, not categories")
     if isinstance(array, Streamed):
-        times, own = _times_of_table(array.table, 0)
+        times, unit = _times_of_table(array.table, 0, unit)
     else:
-        times, own = _times_of(np.ma.getdata(array))
-    if unit is not None and own is not None:
-        raise ValueError(f"time_unit={unit!r} would do nothing: the times are datetimes")
+        times, unit = _times_of(np.ma.getdata(array), unit)
     if is_masked(array):
         times = np.where(np.ma.getmaskarray(array), NO_TIME, times)
-    return times, unit if own is None else own, None
+    return times, unit, None
 
 
 #: Units of datetimes that hold all years that a time may have, and the unit that the others become.
@@ -322,24 +320,38 @@ _HELD = {"s": "s", "ms": "ms", "us": "us", "ns": "ns", "Y": "s", "M": "s", "W": 
          "m": "s", "ps": "ns", "fs": "ns", "as": "ns"}
 
 
-def _times_of_table(table: _core.ArrowTable, column: int) -> tuple[npt.NDArray[np.int64], str | None]:
-    if table.is_double(column):
-        return _times_of(np.asarray(table.values(column)))
-    return table.times(column)
+#: Times as numbers, and their unit; None where the size of each number tells it.
+Times = tuple[npt.NDArray[np.int64], "str | None"]
 
 
-def _whole_times(array: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Of a column that pandas made of whole numbers with gaps."""
+def _times_of_table(table: _core.ArrowTable, column: int, unit: str | None) -> Times:
+    return _times_of(np.asarray(table.values(column)), unit) if table.is_double(column) else \
+        _in_unit(table.times(column), unit)
+
+
+def _in_unit(times: Times, unit: str | None) -> Times:
+    """The times, numbers of the unit that was given where they have none."""
+    numbers, own = times
+    if unit is not None and own is not None:
+        raise ValueError(f"time_unit={unit!r} would do nothing: the times are datetimes")
+    return numbers, unit if own is None else own
+
+
+def _times_of_floats(array: npt.NDArray[np.float64], unit: str | None) -> Times:
     held = np.abs(array) < 2.0**63
-    broken = held & (np.floor(array) != array)
-    if broken.any():
-        row = int(np.argmax(broken))
-        raise TypeError(f"times: row {row} has {array[row]}, which is not whole: make such numbers datetimes, as "
-                        "pandas.to_datetime(column, unit='s') does")
-    return np.where(held, np.where(held, array, 0.0).astype(np.int64), NO_TIME)
+    if (np.floor(array[held]) != array[held]).any():
+        return _core.times_of_floats(np.ascontiguousarray(array), unit)
+    return np.where(held, np.where(held, array, 0.0).astype(np.int64), NO_TIME), unit
 
 
-def _times_of(array: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], str | None]:
+def _times_of(array: npt.NDArray[Any], unit: str | None) -> Times:
+    if array.dtype == np.float64:
+        return _times_of_floats(array, unit)
+    return _in_unit(_whole_times(array), unit)
+
+
+def _whole_times(array: npt.NDArray[Any]) -> Times:
+    """Of whole numbers and datetimes."""
     kind = array.dtype.kind
     if kind == "O":
         return _moments(array)
@@ -347,11 +359,9 @@ def _times_of(array: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], str | Non
         beyond = array > np.iinfo(np.int64).max if array.dtype == np.uint64 else None
         plain = np.ascontiguousarray(array).astype(np.int64)
         return (plain if beyond is None else np.where(beyond, NO_TIME, plain)), None
-    if array.dtype == np.float64:
-        return _whole_times(array), None
     unit, count = np.datetime_data(array.dtype) if kind == "M" else ("", 0)
     if unit not in _HELD or (_HELD[unit] == "ns" and count != 1):
-        raise TypeError(f"times are datetimes or whole numbers since 1970, not {array.dtype}")
+        raise TypeError(f"times are datetimes or numbers since 1970, of 64 bits where they have fractions, not {array.dtype}")
     held = _HELD[unit]
     if held == unit and count == 1:
         return np.ascontiguousarray(array).astype(f"datetime64[{unit}]").view(np.int64), unit
@@ -404,7 +414,7 @@ def _nanoseconds(one: Any, row: int) -> int:
         since = one - (_EPOCH if one.tzinfo is None else _EPOCH_UTC)
         return since // datetime.timedelta(microseconds=1) * 1000 + int(getattr(one, "nanosecond", 0))
     if isinstance(one, np.datetime64):
-        (number,), unit = _times_of(np.array([one]))
+        (number,), unit = _whole_times(np.array([one]))
         return int(number) * {"s": 10**9, "ms": 10**6, "us": 1000}.get(str(unit), 1)
     if isinstance(one, datetime.date):
         return (one - _EPOCH.date()).days * 86_400 * 10**9
@@ -587,12 +597,11 @@ def _of_arrow(frame: Any, source: Source) -> Columns:
     elif source.time_format:
         raise ValueError("time_format would do nothing: there are no times that are text")
     else:
-        times, unit = _times_of_table(table, at["time"]) if "time" in at else (None, source.time_unit)
-    if source.time_unit is not None and (times is None or unit is not None):
+        times, unit = _times_of_table(table, at["time"], source.time_unit) if "time" in at else (None, None)
+    if source.time_unit is not None and (times is None or written is not None):
         raise ValueError(f"time_unit={source.time_unit!r} would do nothing: "
-                         + ("there are no times" if times is None else f"the times are in {unit}"))
-    return (table.ids(at["user"], "users"), table.ids(at["item"], "items"), values, times,
-            source.time_unit if unit is None else unit, written)
+                         + ("there are no times" if times is None else "the times are text"))
+    return table.ids(at["user"], "users"), table.ids(at["item"], "items"), values, times, unit, written
 
 
 def _is_sparse(data: Any) -> bool:

@@ -109,11 +109,15 @@ template <class T>
   return {std::move(data), std::move(summary)};
 }
 
+[[nodiscard]] std::optional<TimeForm> time_unit(const std::optional<std::string>& name) {
+  return name ? std::optional(named<TimeForm>(*name, kTimeUnits, "time_unit")) : std::nullopt;
+}
+
 [[nodiscard]] TimeColumn times_of(const std::optional<In<std::int64_t>>& times,
                                   const std::optional<std::string>& unit) {
   TimeColumn column;
   if (times) column.numbers = span_of(*times);
-  if (unit) column.unit = named<TimeForm>(*unit, kTimeUnits, "time_unit");
+  column.unit = time_unit(unit);
   return column;
 }
 
@@ -132,12 +136,20 @@ template <class T>
   return std::span<const float>(words);
 }
 
-/// Times of a column of text: numbers and their unit.
-[[nodiscard]] nb::tuple times_of_texts(const Ids& texts, const std::string& time_format) {
-  WrittenTimes times = times_of_text(texts.column, time_format);
+/// Numbers and their unit.
+[[nodiscard]] nb::tuple given(const WrittenTimes& times) {
   auto numbers = Array<std::int64_t>::copy_of(times.numbers);
   return nb::make_tuple(give(std::move(numbers)),
                         times.unit == TimeForm::kNanoseconds ? "ns" : "us");
+}
+
+[[nodiscard]] nb::tuple times_of_texts(const Ids& texts, const std::string& time_format) {
+  return given(times_of_text(texts.column, time_format));
+}
+
+[[nodiscard]] nb::tuple times_of_floats(const In<double>& numbers,
+                                        const std::optional<std::string>& unit) {
+  return given(times_of_numbers(span_of(numbers), time_unit(unit)));
 }
 
 [[nodiscard]] Data from_columns(const Ids& users, const Ids& items, const nb::object& values,
@@ -336,6 +348,7 @@ nb::tuple csr_of(const CsrView& matrix, nb::handle owner) {
 void bind_interactions(nb::module_& module) {
   bind_names(module);
   module.def("times_of_texts", &times_of_texts, "texts"_a, "time_format"_a);
+  module.def("times_of_floats", &times_of_floats, "numbers"_a, "unit"_a = nb::none());
   module.def("event_columns", &event_columns, "names"_a);
   module.def(
       "known_columns",

@@ -312,8 +312,14 @@ def test_times_of_a_column_of_floats(make):
         with pytest.raises(ValueError, match="position 1: the time is missing or out of range"):
             Interactions(gap)
         assert Interactions(gap, on_bad_row="skip").nnz == 2
-    with pytest.raises(TypeError, match=r"times: row 2 has 1577880001.25, which is not whole"):
+    parts = rows(1577880000.0, 1577880002.1, 1577880001.25)
+    assert Interactions(parts).times.tolist() == [1577880000_000000000, 1577880002_100000000, 1577880001_250000000]
+    seconds = Interactions(rows(0.5, 2.0, -1.25), time_unit="ms").times.astype(int).tolist()
+    assert seconds == [500_000, 2_000_000, -1_250_000]
+    with pytest.raises(ValueError, match="position 1: the time is missing or out of range"):
         Interactions(rows(1577880000.0, np.nan, 1577880001.25))
+    with pytest.raises(ValueError, match="position 2: the time is missing or out of range"):
+        Interactions(rows(0.0, 1.0, 1e12 + 0.5), time_unit="s")
 
 
 def test_columns_whose_names_are_numbers():

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "likewise/make_interactions.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -158,6 +160,23 @@ void for_each_text(const IdColumn& column, const Visit& visit) {
   for (Offset row = 0; row < rows; ++row) visit(row, text_at(column, row));
 }
 
+[[nodiscard]] WrittenTimes in_one_unit(const std::vector<std::optional<ParsedTime>>& times) {
+  constexpr std::int64_t kMissing = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMostSeconds = 9'000'000'000;  // of the years that 64 bits of ns hold
+  const bool fine = std::ranges::all_of(times, [](const std::optional<ParsedTime>& parsed) {
+    return !parsed || std::abs(parsed->time.seconds()) < kMostSeconds;
+  });
+  const std::int64_t per_second = fine ? 1'000'000'000 : 1'000'000;
+  WrittenTimes written{{}, fine ? TimeForm::kNanoseconds : TimeForm::kMicroseconds};
+  written.numbers.reserve(times.size());
+  for (const auto& parsed : times) {
+    written.numbers.push_back(parsed ? parsed->time.seconds() * per_second +
+                                           parsed->time.nanoseconds() / (1'000'000'000 / per_second)
+                                     : kMissing);
+  }
+  return written;
+}
+
 }  // namespace
 
 std::string_view text_at(const IdColumn& column, Offset row) {
@@ -190,25 +209,19 @@ std::vector<float> values_of_words(const IdColumn& words, const ReadOptions& opt
 }
 
 WrittenTimes times_of_text(const IdColumn& texts, const std::string& time_format) {
-  constexpr std::int64_t kMissing = std::numeric_limits<std::int64_t>::min();
-  constexpr std::int64_t kMostSeconds = 9'000'000'000;  // of the years that 64 bits of ns hold
-  std::vector<std::optional<Time>> times;
-  bool fine = true;
+  std::vector<std::optional<ParsedTime>> times;
   for_each_text(texts, [&](Offset, std::string_view text) {
-    const auto parsed = parse_time(text, time_format);
-    times.push_back(parsed ? std::optional(parsed->time) : std::nullopt);
-    fine = fine && (!parsed || std::abs(parsed->time.seconds()) < kMostSeconds);
+    times.push_back(parse_time(text, time_format));
   });
-  WrittenTimes written{{}, fine ? TimeForm::kNanoseconds : TimeForm::kMicroseconds};
-  const std::int64_t per_second = fine ? 1'000'000'000 : 1'000'000;
-  for (const auto& time : times) {
-    written.numbers.push_back(time ? time->seconds() * per_second +
-                                         time->nanoseconds() / (1'000'000'000 / per_second)
-                                   : kMissing);
-  }
-  return written;
+  return in_one_unit(times);
 }
 
+WrittenTimes times_of_numbers(std::span<const double> numbers, std::optional<TimeForm> unit) {
+  std::vector<std::optional<ParsedTime>> times;
+  times.reserve(numbers.size());
+  for (const double number : numbers) times.push_back(time_of(number, unit));
+  return in_one_unit(times);
+}
 Interactions make_interactions(const IdColumn& users, const IdColumn& items,
                                const ValueSpan& values, const TimeColumn& times,
                                const ReadOptions& options, ReadSummary* summary,

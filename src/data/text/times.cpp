@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/text/times.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
@@ -46,6 +47,11 @@ const Unit& unit_of(std::uint64_t number) {
   return kUnits.back();
 }
 
+[[nodiscard]] const Unit* unit_of(TimeForm form) {
+  const auto* found = std::ranges::find(kUnits, form, &Unit::form);
+  return found == kUnits.end() ? nullptr : found;
+}
+
 /// A number without its sign: the whole part, and what follows the point.
 struct Decimal {
   std::uint64_t whole = 0;
@@ -86,14 +92,15 @@ Time before_1970(std::int64_t seconds, std::uint32_t nanoseconds) {
   return nanoseconds == 0 ? Time(-seconds) : Time(-seconds - 1, kBillion - nanoseconds);
 }
 
-std::optional<ParsedTime> parse_number(std::string_view text) {
+/// `fixed`: the unit, else the size of the number tells it.
+std::optional<ParsedTime> parse_number(std::string_view text, const Unit* fixed = nullptr) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
   if (text.empty() || text[0] == '-' || text[0] == '+') return std::nullopt;
   auto number = parse_plain(text);
   if (!number) number = parse_with_exponent(text);
   if (!number || number->whole > std::numeric_limits<std::int64_t>::max()) return std::nullopt;
-  const Unit& unit = unit_of(number->whole);
+  const Unit& unit = fixed != nullptr ? *fixed : unit_of(number->whole);
   const auto seconds = static_cast<std::int64_t>(number->whole / unit.per_second);
   const auto nanoseconds =
       static_cast<std::uint32_t>(number->whole % unit.per_second) * (kBillion / unit.per_second) +
@@ -103,13 +110,17 @@ std::optional<ParsedTime> parse_number(std::string_view text) {
   return ParsedTime{time, number->billionths > 0 ? TimeForm::kSeconds : unit.form};
 }
 
+[[nodiscard]] bool can_be_written(Time time) {
+  return time > Time(kBeforeSeconds) && time < Time(kEndOfSeconds);
+}
+
 std::optional<ParsedTime> in_unit(const Unit& unit, std::int64_t number) {
   const std::int64_t per_second = unit.per_second;
   const bool borrow = number % per_second < 0;
   const std::int64_t rest = number % per_second + (borrow ? per_second : 0);
   const Time time(number / per_second - (borrow ? 1 : 0),
                   static_cast<std::uint32_t>(rest) * (kBillion / unit.per_second));
-  if (time <= Time(kBeforeSeconds) || time >= Time(kEndOfSeconds)) return std::nullopt;
+  if (!can_be_written(time)) return std::nullopt;
   return ParsedTime{time, unit.form};
 }
 
@@ -309,11 +320,18 @@ std::optional<double> parse_duration(std::string_view text) {
 
 std::optional<ParsedTime> time_of(std::int64_t number, std::optional<TimeForm> unit) {
   if (number == std::numeric_limits<std::int64_t>::min()) return std::nullopt;
-  if (!unit) return in_unit(unit_of(static_cast<std::uint64_t>(std::abs(number))), number);
-  for (const Unit& known : kUnits) {
-    if (known.form == *unit) return in_unit(known, number);
-  }
-  return std::nullopt;
+  const Unit* known =
+      unit ? unit_of(*unit) : &unit_of(static_cast<std::uint64_t>(std::abs(number)));
+  return known == nullptr ? std::nullopt : in_unit(*known, number);
+}
+
+std::optional<ParsedTime> time_of(double number, std::optional<TimeForm> unit) {
+  constexpr double kMost = 9e18;  // below 64 bits with a sign, so no long text either
+  const Unit* known = unit ? unit_of(*unit) : nullptr;
+  if (!(std::abs(number) < kMost) || (unit && known == nullptr)) return std::nullopt;
+  const std::string text = fmt::format("{}", number);
+  const auto parsed = parse_number(text, known);
+  return parsed && can_be_written(parsed->time) ? parsed : std::nullopt;
 }
 
 char* put_time(char* to, Time time, TimeForm form) {

@@ -34,6 +34,9 @@ struct ParsedTime {
 /// 9999), and for the least number, which stands for a missing time in many programs.
 [[nodiscard]] std::optional<ParsedTime> time_of(std::int64_t number, std::optional<TimeForm> unit);
 
+/// The same of a number with a fraction, which is what its shortest text says.
+[[nodiscard]] std::optional<ParsedTime> time_of(double number, std::optional<TimeForm> unit);
+
 /// The most characters that put_time writes.
 constexpr std::size_t kMostTimeChars = 30;
 
