@@ -26,11 +26,7 @@ class ColumnarRows:
         _need_pyarrow(files[0])
         import pyarrow
         tables = [_without_index(_table(file), named) for file in files]
-        for file, table in zip(files, tables):
-            if not table.schema.equals(tables[0].schema):
-                raise ValueError(f"{files[0]} has the columns {_told(tables[0])}, but {file} has {_told(table)}: files that "
-                                 "are read together need the same columns")
-        self.table = pyarrow.concat_tables(tables)
+        self.table = pyarrow.concat_tables(_alike(tables, files))
         self._files = files
         self._rows = [len(table) for table in tables]
 
@@ -45,6 +41,49 @@ class ColumnarRows:
                 return ValueError(f"{str(error)[:found.start()]}{file}: row {place + 1}{str(error)[found.end():]}")
             place -= rows
         return error
+
+
+def _alike(tables: list[Any], files: list[str]) -> list[Any]:
+    """The tables with columns of one type each: of numbers and of text a wide one where they have several."""
+    if all(table.schema.equals(tables[0].schema) for table in tables):
+        return tables
+    for file, table in zip(files, tables):
+        kinds = [[(field.name, _kind_of_type(field.type)) for field in one.schema] for one in (tables[0], table)]
+        if kinds[0] != kinds[1]:
+            raise ValueError(f"{files[0]} has the columns {_told(tables[0])}, but {file} has {_told(table)}: files that "
+                             "are read together need the same columns")
+    import pyarrow
+    wanted = pyarrow.schema([(name, _widest([table.schema.types[place] for table in tables]))
+                             for place, name in enumerate(tables[0].column_names)])
+    return [_cast(table, wanted, file) for file, table in zip(files, tables)]
+
+
+def _cast(table: Any, wanted: Any, file: str) -> Any:
+    import pyarrow
+    try:
+        return table.cast(wanted)
+    except pyarrow.ArrowInvalid as error:
+        raise ValueError(f"{file}: its numbers do not fit the columns of the other files: {error}") from error
+
+
+def _kind_of_type(one: Any) -> Any:
+    """What CSV would make of a column of this type."""
+    from pyarrow import types
+    if types.is_dictionary(one):
+        one = one.value_type
+    if types.is_integer(one):
+        return "whole numbers"
+    if types.is_floating(one):
+        return "numbers"
+    return "text" if types.is_string(one) or types.is_large_string(one) else one
+
+
+def _widest(found: list[Any]) -> Any:
+    """The type that holds what these do, which are of one kind."""
+    import pyarrow
+    wide = {"whole numbers": pyarrow.int64(), "numbers": pyarrow.float64(), "text": pyarrow.large_string()}
+    kind = _kind_of_type(found[0])
+    return found[0] if all(one.equals(found[0]) for one in found) else wide.get(kind, kind)
 
 
 #: How the extension and Interactions say at which of the rows in memory something is.

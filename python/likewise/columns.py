@@ -63,7 +63,7 @@ class Source:
         given = {which: self._given(which, known, of) for which in ROLES}
         free = [name for name in known if name not in given.values()]
         known_as = {which: [free[place] for place in places] if self._is_open(which) else []
-                    for which, places in zip(ROLES, _core.known_columns(_as_utf8(free)))}
+                    for which, places in zip(ROLES, known_columns(free))}
         chosen = {which: known_as[which][0] if known_as[which] else given[which] for which in ROLES}
         _require_ids(chosen, known, of)
         for which in ROLES:
@@ -104,9 +104,14 @@ def _as_utf8(columns: list[str]) -> list[str]:
     return [name.encode(errors="replace").decode() for name in columns]
 
 
+def known_columns(columns: list[str]) -> list[list[int]]:
+    """Which of them are known by their names to hold each of the ROLES."""
+    return list(_core.known_columns(_as_utf8(columns)))
+
+
 def _known_otherwise(known: list[str], events: list[str]) -> list[str]:
     """The columns that are known to hold ids or times: not values, though they may be numbers."""
-    users, items, _, times = _core.known_columns(_as_utf8(known))
+    users, items, _, times = known_columns(known)
     return [known[place] for place in users + items + times if known[place] not in events]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from likewise import _core
 from likewise.arguments import call, shown
-from likewise.columns import collected, refuse_twins
+from likewise.columns import collected, known_columns, refuse_twins
 from likewise.interactions import Interactions
 from likewise.progress import logger
 
@@ -53,16 +53,33 @@ def visitors(features: Any, model: _core.Model) -> _core.FeatureTable:
         if not features:
             raise ValueError("features has no visitors")
         names = list(dict.fromkeys(name for one in features for name in _of_one(one)))
-        header = ["visitor", *names]
-        rows = ([place, *(one.get(name) for name in names)] for place, one in enumerate(features))
-        return call(_core.read_features, None, _text(header, rows, "features"), "users", header, model)
+        return _by_place(names, ([one.get(name) for name in names] for one in features), model)
     if isinstance(features, Mapping) and any(isinstance(one, numbers.Real) for one in features.values()):
         raise TypeError(f"features of one visitor are a dict of columns in a list, [{shown(dict(features))}]; a dict alone has "
                         "lists of tags by id")
+    if hasattr(features, "columns"):
+        columns = _columns(features, "features")
+        known = _ids_of_users(list(columns))
+        if known is None:
+            return _by_place(list(columns), zip(*columns.values()), model)
+        return _of_columns({known: columns.pop(known)} | columns, "users", "features", model)
     table = _read(features, "users", "features", model)
     if table is None:
         raise TypeError("features must be a file's path, dicts of columns, a dict of tags by id or a frame, not None")
     return table
+
+
+def _ids_of_users(columns: list[str]) -> str | None:
+    """The first of them that is known by its name to hold ids of users."""
+    plain = [name for name in columns if name.strip().lower() == "id"]
+    return next(iter(plain + [columns[place] for place in known_columns(columns)[0]]), None)
+
+
+def _by_place(names: list[str], rows: Iterable[Iterable[Any]], model: _core.Model) -> _core.FeatureTable:
+    """Visitors whose ids are their places."""
+    header = ["visitor", *names]
+    text = _text(header, ([place, *row] for place, row in enumerate(rows)), "features")
+    return call(_core.read_features, None, text, "users", header, model)
 
 
 def _of_one(visitor: Any) -> Mapping[str, Any]:
@@ -85,7 +102,10 @@ def _read(features: Any, side: str, name: str, earlier: _core.Model | None = Non
                             "frame")
         rows: Iterable[Any] = ([key, tags] for key, tags in features.items())
         return call(_core.read_features, None, _text(["id", "tag"], rows, name), side, ["id", "tag"], earlier)
-    columns = _columns(features, name)
+    return _of_columns(_columns(features, name), side, name, earlier)
+
+
+def _of_columns(columns: dict[str, list[Any]], side: str, name: str, earlier: _core.Model | None) -> _core.FeatureTable:
     return call(_core.read_features, None, _text(list(columns), zip(*columns.values()), name), side, [], earlier)
 
 

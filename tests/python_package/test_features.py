@@ -133,6 +133,8 @@ PEOPLE = pd.DataFrame({"user": range(30), "taste": ["dark"] * 15 + ["light"] * 1
 @pytest.mark.parametrize("asked, queries", [
     ([{"taste": "light", "age": 41}, {"age": 22.0}], [0, 1]),
     (pd.DataFrame({"user": ["anna", "bob"], "taste": ["light", "dark"], "age": [41, None]}), ["anna", "bob"]),
+    (pd.DataFrame({"taste": ["light", "dark", "dark"], "age": [41, 22, 22]}), [0, 1, 2]),
+    (pd.DataFrame({"age": [41, 22, 22], "taste": ["light", "dark", "dark"], "customer": ["a", "c", "b"]}), ["a", "b", "c"]),
     ({7: "taste=light", 8: ["taste=dark"]}, [7, 8]),
 ])
 def test_visitors_are_answered_by_their_features(asked, queries):

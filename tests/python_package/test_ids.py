@@ -233,6 +233,26 @@ def test_files_of_parquet_are_as_the_command_line_reads_them(tmp_path):
         likewise.Interactions(tmp_path / "comma.parquet")
 
 
+def test_parts_of_parquet_may_have_types_of_different_width(tmp_path):
+    def write(place, user, item, rating):
+        pa.parquet.write_table(pa.table({"user": user, "item": item, "rating": rating}), tmp_path / f"{place}.parquet")
+
+    write(0, pa.array([1, 2], pa.int32()), pa.array(["a", "b"]), pa.array([1.0, 2.0], pa.float32()))
+    write(1, pa.array([3, None], pa.int64()), pa.array(["a", "c"], pa.large_string()), pa.array([3.0, 0.5]))
+    write(2, pa.array([2**40], pa.uint64()), pa.array(["a"]).dictionary_encode(), pa.array([4.0], pa.float32()))
+    data = likewise.Interactions(tmp_path, on_bad_row="skip")
+    assert (list(data.users), list(data.items)) == ([1, 2, 3, 2**40], ["a", "b"])
+    assert data.columns()["value"].tolist() == [1.0, 2.0, 3.0, 4.0]
+    with pytest.raises(ValueError, match="1.parquet: row 2: the user is missing"):
+        likewise.Interactions(tmp_path)
+    write(2, pa.array([2**63], pa.uint64()), pa.array(["a"]), pa.array([4.0]))
+    with pytest.raises(ValueError, match="2.parquet: its numbers do not fit the columns of the other files"):
+        likewise.Interactions(tmp_path)
+    write(2, pa.array([7]), pa.array(["a"]), pa.array([4]))
+    with pytest.raises(ValueError, match="0.parquet has the columns .*, but .*2.parquet has .*need the same columns"):
+        likewise.Interactions(tmp_path)
+
+
 def test_folders_of_parquet_and_streams(tmp_path):
     parts = tmp_path / "rows"
     parts.mkdir()
