@@ -239,8 +239,8 @@ class Answers:
 
         features  in place of histories, by a model that was fitted with user_features: what fit() takes,
                   whose ids are the queries; or a sequence of dicts of columns, as [{"age": 31, "country":
-                  "PT"}], or a frame without a column named as users are, whose places are. Of somebody none of whose features the model has learned
-                  nothing is known: ValueError, or left out and counted with unknown="skip"
+                  "PT"}], or a frame without a column named as users are, whose places are. Of somebody
+                  none of whose features the model has learned nothing is known: ValueError, or left out and counted with unknown="skip"
         """
         if (histories is None) == (features is None):
             raise ValueError("recommend_new takes histories or features of users, one of both")

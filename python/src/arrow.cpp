@@ -312,9 +312,11 @@ class ArrowTable {
     const bool stamp = format.starts_with("ts") && format.size() >= 4;
     const bool numbers = is_integer(format) && type.dictionary == nullptr;
     if (!stamp && !days && !milliseconds && !numbers) {
-      throw nb::type_error(
-          ("times are datetimes, dates or whole numbers since 1970, not " + type_name(type))
-              .c_str());
+      throw nb::type_error(("times are datetimes, dates or numbers since 1970, of 64 bits where "
+                            "they have fractions, "
+                            "not " +
+                            type_name(type))
+                               .c_str());
     }
     nb::object unit = nb::none();
     if (stamp) {

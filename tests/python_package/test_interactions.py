@@ -320,6 +320,8 @@ def test_times_of_a_column_of_floats(make):
         Interactions(rows(1577880000.0, np.nan, 1577880001.25))
     with pytest.raises(ValueError, match="position 2: the time is missing or out of range"):
         Interactions(rows(0.0, 1.0, 1e12 + 0.5), time_unit="s")
+    with pytest.raises(TypeError, match="of 64 bits where they have fractions, not float"):
+        Interactions(rows(*np.array([0.0, 1.0, 0.5], dtype=np.float32)))
 
 
 def test_columns_whose_names_are_numbers():
