@@ -163,12 +163,15 @@ struct Table {
   if (text.find('\0') != std::string_view::npos) {
     fail_at(ErrorKind::kBadData, file, "is not text: UTF-8 is expected, or Latin-1");
   }
-  std::vector<std::string_view> head;
-  LineReader first = options.is_csv ? LineReader(text, Delimiter{}) : LineReader(text);
-  for (std::string_view line; head.size() < kSampleLines && first.next(line);) {
-    if (!is_blank_line(line)) head.push_back(line);
-  }
-  if (head.empty()) fail_at(ErrorKind::kBadData, file, "is empty");
+  const auto head = [&](Delimiter delimiter) {
+    std::vector<std::string_view> lines;
+    LineReader reader(text, delimiter);
+    for (std::string_view line; lines.size() < kSampleLines && reader.next(line);) {
+      if (!is_blank_line(line)) lines.push_back(line);
+    }
+    return lines;
+  };
+  if (head({}).empty()) fail_at(ErrorKind::kBadData, file, "is empty");
   auto [delimiter, rows] =
       find_fields(head, options.is_csv ? "," : "", file, "rows of an id and tags");
   format.delimiter = delimiter;

@@ -187,7 +187,8 @@ class TitleReader {
       if (!is_blank_line(text)) lines.push_back(text);
     }
     if (lines.empty()) fail_at(ErrorKind::kBadData, format_.file, "is empty");
-    auto [delimiter, rows] = find_fields(lines, "", format_.file, "rows of item id and title");
+    const auto same = [&](Delimiter) { return lines; };
+    auto [delimiter, rows] = find_fields(same, "", format_.file, "rows of item id and title");
     format_.delimiter = delimiter;
     const bool known = find_title(rows.front()).has_value();
     const bool header = names_a_column(options_.columns) || looks_like_header(rows, known);

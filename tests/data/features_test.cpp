@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,6 +47,19 @@ Tags features_of(const std::string& text, const FeatureOptions& options = {},
 std::string features_refused(const std::string& text, ErrorKind kind = ErrorKind::kBadData,
                              const FeatureOptions& options = {}) {
   return error_of(kind, [&] { (void)features_of(text, options); });
+}
+
+TEST(Features, QuotedCellsMayHoldLineEnds) {
+  const Tags expected = {{"1", {{"a day\nat sea", 1.0F}, {"sea", 1.0F}}},
+                         {"2", {{"a night\nin town", 1.0F}}}};
+  for (const char* end : {"\n", "\r\n"}) {
+    const std::string text =
+        fmt::format("item,tags{0}1,\"a day\nat sea|sea\"{0}2,\"a night\nin town\"{0}", end);
+    EXPECT_EQ(features_of(text), expected) << text;
+  }
+  const std::string semicolons = "item;tags\n1;\"a day\nat sea|sea\"\n2;\"a night\nin town\"\n";
+  EXPECT_EQ(features_of(semicolons), expected);
+  EXPECT_THAT(features_refused("item,tags\n1,\"a day\nat sea\n2,town\n"), HasSubstr("f.csv:2"));
 }
 
 TEST(ReadFeatures, NumbersAndNamesAreThoseOfTagsThatAreKnown) {

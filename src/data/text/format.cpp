@@ -81,9 +81,6 @@ Fit fit_of(Delimiter delimiter, const std::vector<std::string_view>& lines) {
   return best;
 }
 
-/// The first rows by a delimiter: its quoted fields may hold line ends.
-using LinesBy = std::function<std::vector<std::string_view>(Delimiter)>;
-
 /// The delimiter by which the largest share of its lines have the same number of fields; of
 /// several, the one with the most fields; then the earlier one in this list. Spaces come into
 /// question only where nothing else fits as well: they are also parts of names.
@@ -370,12 +367,11 @@ std::string describe(const FileFormat& format, bool counts) {
   return kind + ", header " + printable(names, kMost);
 }
 
-TableStart find_fields(const std::vector<std::string_view>& lines, const std::string& delimiter,
-                       const std::string& file, const char* expected) {
-  const auto same = [&](Delimiter) { return lines; };
-  const Delimiter chosen = delimiter.empty() ? detect_delimiter(same, file, expected, false)
+TableStart find_fields(const LinesBy& lines, const std::string& delimiter, const std::string& file,
+                       const char* expected) {
+  const Delimiter chosen = delimiter.empty() ? detect_delimiter(lines, file, expected, false)
                                              : parse_delimiter(delimiter, file);
-  return {chosen, sample_rows(lines, chosen, file)};
+  return {chosen, sample_rows(lines(chosen), chosen, file)};
 }
 
 bool LineReader::next(std::string_view& line) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -82,6 +83,9 @@ constexpr std::size_t kSampleLines = 100;
 /// The fields of the first rows of data.
 using SampleRows = std::vector<std::vector<std::string>>;
 
+/// The first rows by a delimiter: its quoted fields may hold line ends.
+using LinesBy = std::function<std::vector<std::string_view>(Delimiter)>;
+
 /// The first lines of a text and how they are cut into fields.
 struct TableStart {
   Delimiter delimiter;
@@ -89,9 +93,8 @@ struct TableStart {
 };
 /// `delimiter` is the caller's option, "" where it is to be detected. `expected` says in the error
 /// what rows should hold. Throws kBadData, kInvalidArgument.
-[[nodiscard]] TableStart find_fields(const std::vector<std::string_view>& lines,
-                                     const std::string& delimiter, const std::string& file,
-                                     const char* expected);
+[[nodiscard]] TableStart find_fields(const LinesBy& lines, const std::string& delimiter,
+                                     const std::string& file, const char* expected);
 /// The number of fields that most rows have; of several such numbers the largest.
 [[nodiscard]] std::size_t usual_fields(const SampleRows& rows);
 /// A header has no numbers, and either well-known names or a column of numbers below it.
