@@ -310,7 +310,7 @@ def time_column(array: Any, unit: str | None,
     if time_format:
         raise ValueError("time_format would do nothing: the times are not text")
     if isinstance(array, Encoded):
-        raise TypeError("times are datetimes or whole numbers since 1970, not categories")
+        raise TypeError("times are datetimes or numbers since 1970, not categories")
     if isinstance(array, Streamed):
         times, unit = _times_of_table(array.table, 0, unit)
     else:

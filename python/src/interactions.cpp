@@ -137,19 +137,19 @@ template <class T>
 }
 
 /// Numbers and their unit.
-[[nodiscard]] nb::tuple given(const WrittenTimes& times) {
+[[nodiscard]] nb::tuple with_unit(const WrittenTimes& times) {
   auto numbers = Array<std::int64_t>::copy_of(times.numbers);
   return nb::make_tuple(give(std::move(numbers)),
                         times.unit == TimeForm::kNanoseconds ? "ns" : "us");
 }
 
 [[nodiscard]] nb::tuple times_of_texts(const Ids& texts, const std::string& time_format) {
-  return given(times_of_text(texts.column, time_format));
+  return with_unit(times_of_text(texts.column, time_format));
 }
 
 [[nodiscard]] nb::tuple times_of_floats(const In<double>& numbers,
                                         const std::optional<std::string>& unit) {
-  return given(times_of_numbers(span_of(numbers), time_unit(unit)));
+  return with_unit(times_of_numbers(span_of(numbers), time_unit(unit)));
 }
 
 [[nodiscard]] Data from_columns(const Ids& users, const Ids& items, const nb::object& values,
@@ -348,7 +348,7 @@ nb::tuple csr_of(const CsrView& matrix, nb::handle owner) {
 void bind_interactions(nb::module_& module) {
   bind_names(module);
   module.def("times_of_texts", &times_of_texts, "texts"_a, "time_format"_a);
-  module.def("times_of_floats", &times_of_floats, "numbers"_a, "unit"_a = nb::none());
+  module.def("times_of_floats", &times_of_floats, "numbers"_a, "unit"_a.none());
   module.def("event_columns", &event_columns, "names"_a);
   module.def(
       "known_columns",

@@ -164,12 +164,7 @@ struct Table {
     fail_at(ErrorKind::kBadData, file, "is not text: UTF-8 is expected, or Latin-1");
   }
   const auto head = [&](Delimiter delimiter) {
-    std::vector<std::string_view> lines;
-    LineReader reader(text, delimiter);
-    for (std::string_view line; lines.size() < kSampleLines && reader.next(line);) {
-      if (!is_blank_line(line)) lines.push_back(line);
-    }
-    return lines;
+    return sample_lines({text, true}, LineReader(text, delimiter));
   };
   if (head({}).empty()) fail_at(ErrorKind::kBadData, file, "is empty");
   auto [delimiter, rows] =

@@ -49,19 +49,6 @@ std::string features_refused(const std::string& text, ErrorKind kind = ErrorKind
   return error_of(kind, [&] { (void)features_of(text, options); });
 }
 
-TEST(Features, QuotedCellsMayHoldLineEnds) {
-  const Tags expected = {{"1", {{"a day\nat sea", 1.0F}, {"sea", 1.0F}}},
-                         {"2", {{"a night\nin town", 1.0F}}}};
-  for (const char* end : {"\n", "\r\n"}) {
-    const std::string text =
-        fmt::format("item,tags{0}1,\"a day\nat sea|sea\"{0}2,\"a night\nin town\"{0}", end);
-    EXPECT_EQ(features_of(text), expected) << text;
-  }
-  const std::string semicolons = "item;tags\n1;\"a day\nat sea|sea\"\n2;\"a night\nin town\"\n";
-  EXPECT_EQ(features_of(semicolons), expected);
-  EXPECT_THAT(features_refused("item,tags\n1,\"a day\nat sea\n2,town\n"), HasSubstr("f.csv:2"));
-}
-
 TEST(ReadFeatures, NumbersAndNamesAreThoseOfTagsThatAreKnown) {
   std::string text = "id,age,country\n";
   for (int age = 20; age < 60; ++age)
@@ -167,7 +154,17 @@ TEST(ReadFeatures, IdsAreThoseOfInteractions) {
 }
 
 TEST(ReadFeatures, QuotedCellsMayHoldLineEnds) {
+  const Tags expected = {{"1", {{"a day\nat sea", 1.0F}, {"sea", 1.0F}}},
+                         {"2", {{"a night\nin town", 1.0F}}}};
+  for (const char* end : {"\n", "\r\n"}) {
+    const std::string text =
+        fmt::format("item,tags{0}1,\"a day\nat sea|sea\"{0}2,\"a night\nin town\"{0}", end);
+    EXPECT_EQ(features_of(text), expected) << text;
+  }
+  const std::string semicolons = "item;tags\n1;\"a day\nat sea|sea\"\n2;\"a night\nin town\"\n";
+  EXPECT_EQ(features_of(semicolons), expected);
   EXPECT_EQ(features_of("id,tag\n1,\"two\nlines\"\n2,x\n").at("1").begin()->first, "two\nlines");
+  EXPECT_THAT(features_refused("item,tags\n1,\"a day\nat sea\n2,town\n"), HasSubstr("f.csv:2"));
 }
 
 TEST(ReadFeatures, RefuseWhatTheyCannotRead) {

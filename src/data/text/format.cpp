@@ -39,20 +39,6 @@ void check_is_text(std::string_view text, const std::string& file) {
   }
 }
 
-/// The first lines that `reader` of the head has and that are not blank. A last line that may be
-/// cut off is left out, unless it is the only one.
-std::vector<std::string_view> sample_lines(const FileHead& head, LineReader reader) {
-  std::vector<std::string_view> lines;
-  std::string_view line;
-  while (lines.size() < kSampleLines && reader.next(line)) {
-    if (!is_blank_line(line)) lines.push_back(line);
-  }
-  const bool cut =
-      !head.whole && !head.text.ends_with('\n') && reader.position(head.text) == head.text.size();
-  if (cut && lines.size() > 1) lines.pop_back();
-  return lines;
-}
-
 /// How well a delimiter fits: the most common number of fields and how many of all lines have it.
 struct Fit {
   std::size_t lines = 0;
@@ -387,6 +373,18 @@ bool LineReader::next(std::string_view& line) {
 
 bool is_blank_line(std::string_view line) {
   return line.find_first_not_of(" \t") == std::string_view::npos;
+}
+
+std::vector<std::string_view> sample_lines(const FileHead& head, LineReader reader) {
+  std::vector<std::string_view> lines;
+  std::string_view line;
+  while (lines.size() < kSampleLines && reader.next(line)) {
+    if (!is_blank_line(line)) lines.push_back(line);
+  }
+  const bool cut =
+      !head.whole && !head.text.ends_with('\n') && reader.position(head.text) == head.text.size();
+  if (cut && lines.size() > 1) lines.pop_back();
+  return lines;
 }
 
 FileFormat detect_format(const FileHead& head, const std::string& file,

@@ -149,4 +149,8 @@ class LineReader {
 
 [[nodiscard]] bool is_blank_line(std::string_view line);
 
+/// The first lines that `reader` of the head has and that are not blank. A last line that may be
+/// cut off is left out, unless it is the only one.
+[[nodiscard]] std::vector<std::string_view> sample_lines(const FileHead& head, LineReader reader);
+
 }  // namespace likewise

@@ -326,20 +326,17 @@ std::optional<ParsedTime> time_of(std::int64_t number, std::optional<TimeForm> u
 }
 
 std::optional<ParsedTime> time_of(double number, std::optional<TimeForm> unit) {
-  constexpr double kMost = 9e18;  // below 64 bits with a sign, so no long text either
   const Unit* known = unit ? unit_of(*unit) : nullptr;
-  if (!(std::abs(number) < kMost) || (unit && known == nullptr)) return std::nullopt;
-  const std::string text = fmt::format("{}", number);
-  const auto parsed = parse_number(text, known);
+  if (unit && known == nullptr) return std::nullopt;
+  const auto parsed = parse_number(fmt::format("{}", number), known);
   return parsed && can_be_written(parsed->time) ? parsed : std::nullopt;
 }
 
 char* put_time(char* to, Time time, TimeForm form) {
   if (form == TimeForm::kDate || form == TimeForm::kDateTime) return put_iso(to, time, form);
-  for (const Unit& unit : kUnits) {
-    if (unit.form != form) continue;
-    if (const auto number = number_in(unit, time)) return fmt::format_to(to, "{}", *number);
-  }
+  const Unit* unit = unit_of(form);
+  const auto number = unit == nullptr ? std::nullopt : number_in(*unit, time);
+  if (number) return fmt::format_to(to, "{}", *number);
   const auto size = static_cast<std::uint64_t>(std::abs(time.seconds()));
   if (unit_of(size).form == TimeForm::kSeconds) return put_seconds(to, time);
   return put_iso(to, time, TimeForm::kDateTime);
