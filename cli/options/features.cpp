@@ -117,8 +117,17 @@ std::vector<std::string> words_of(const FeaturesOption& features) {
 FeatureTables read_features_with_report(const FeaturesOption& features, Progress& progress,
                                         const Model* earlier) {
   if (features.given()) progress.stage("read features");
-  return {read_side(features.users, Side::kUsers, earlier, progress),
-          read_side(features.items, Side::kItems, earlier, progress), features.learning};
+  FeatureTables tables{read_side(features.users, Side::kUsers, earlier, progress),
+                       read_side(features.items, Side::kItems, earlier, progress),
+                       features.learning};
+  for (const auto& table : {&tables.users, &tables.items}) {
+    if (!*table) continue;
+    for (const std::string& column : (*table)->unknown_columns) {
+      progress.say(fmt::format("the model had no feature '{}': it is learned as a new one",
+                               printable(column)));
+    }
+  }
+  return tables;
 }
 
 Visitors read_visitor_features(const Model& model, const FeaturesFile& file, Progress& progress) {

@@ -122,6 +122,7 @@ struct TestSet {
   std::vector<float> fallback_values;
   Offset unknown_users = 0;  ///< test rows whose user the model does not know
   Offset unknown_items = 0;  ///< test rows whose item the model does not know
+  bool faded = false;        ///< Interactions::faded: no ratings to be predicted
 };
 /// Finds the test ids in the model's maps. A row with both sides unknown is in both counts. Works
 /// for any interactions, so a training file becomes the `seen` of evaluate() as

@@ -30,7 +30,13 @@ struct FeatureTable {
   IdMap ids;          ///< those that carry a tag
   IdMap tags;         ///< their names
   CsrMatrix weights;  ///< ids x tags, above 0
+  /// Columns that name their tags, of which FeatureOptions::known has none.
+  std::vector<std::string> unknown_columns{};
 };
+
+/// The columns that name these tags, "column=tag". None where some are without: those of one column
+/// alone.
+[[nodiscard]] std::vector<std::string> columns_of(const IdMap& tags);
 
 struct FeatureOptions {
   /// Names or 1-based numbers: the id, then the columns of tags. Empty: the id is the column with a

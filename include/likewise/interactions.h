@@ -113,7 +113,8 @@ enum class TimeForm : std::uint8_t {
   kDateTime
 };
 
-/// A moment as files write it: see ReadOptions::keep_times. Nothing where the text is none.
+/// A moment as files write it: see ReadOptions::keep_times. Nothing where the text is none, or a
+/// year or day without dashes ("2005", "20050131").
 [[nodiscard]] std::optional<Time> parse_moment(std::string_view text);
 
 /// The seconds of "90d": a number above 0 and s, min, h, d, w (7 d) or y (365.25 d). Nothing where
@@ -127,6 +128,8 @@ struct Interactions {
   Array<Time> times;  ///< empty, or beside by_user's entries
   /// What the file wrote all times as, kSeconds where it mixes forms: writing goes by it.
   TimeForm time_form = TimeForm::kSeconds;
+  /// Values are lower the older they are (ReadOptions::half_life): of implicit feedback alone.
+  bool faded = false;
   /// Where a file holds the value of a user and an item, for messages: "ratings.csv:17", or nothing
   /// where it does not. Reads the file again. Empty for data that came from no file.
   std::function<std::string(std::string_view user, std::string_view item)> place_in_file{};

@@ -103,6 +103,9 @@ struct ReadOptions {
   /// How times are written, as strptime() of POSIX has it ("%m/%d/%Y", "%d.%m.%Y %H:%M:%S"), in
   /// UTC. Empty: numbers and ISO 8601, see keep_times.
   std::string time_format{};
+  /// Of make_interactions() alone: ids that are text are whole numbers where all of a column spell
+  /// some, as in files. Else text stays text.
+  bool whole_ids = false;
   Header header = Header::kAuto;
   Values values = Values::kOptional;
   /// Numbers for the words of the value column, as {"view", 1}, {"purchase", 5}; any other cell is
@@ -150,7 +153,6 @@ struct ReadSummary {
   Offset duplicates = 0;                  ///< rows merged into another one
   Duplicates policy = Duplicates::kAuto;  ///< how; never kAuto once something was read
   Offset outside_times = 0;               ///< rows dropped for since, until
-  bool faded = false;                     ///< values are of a half-life: of implicit feedback alone
   Offset below_min_value = 0;             ///< interactions dropped for min_value
   Offset below_min_count = 0;        ///< interactions dropped for min_user_count, min_item_count
   std::string format;                ///< e.g. "csv, gzip, header userId,movieId,rating,timestamp"

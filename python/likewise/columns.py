@@ -618,6 +618,9 @@ def _from_sparse(matrix: Any, source: Source, options: dict[str, Any], threads: 
     if source.named() or source.time_unit is not None:
         raise ValueError("user, item, value, time and time_unit are of frames; a matrix has users as "
                          "rows and items as columns")
+    for name in ("since", "until", "half_life", "now"):
+        if name in options:
+            raise ValueError(f"{name} needs times, and a matrix has none: give a frame or a tuple with times")
     csr = checked(matrix).tocsr()
     if csr.dtype.kind not in "fiub":
         raise TypeError(f"values are numbers, not {csr.dtype}")

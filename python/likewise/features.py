@@ -7,6 +7,7 @@ import io
 import math
 import numbers
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,9 @@ class Features:
         #: As the extension takes them: users, items, regularization.
         self.tables = (_read(users, "users", "user_features", earlier),
                        _read(items, "items", "item_features", earlier), regularization)
+        for table in filter(None, self.tables[:2]):
+            for column in table.unknown_columns:
+                warnings.warn(f"the model had no feature {column!r}: it is learned as a new one", stacklevel=3)
         if regularization is not None and not self:
             raise ValueError("feature_regularization would do nothing here: it needs item_features or user_features")
 

@@ -112,7 +112,7 @@ class Interactions(Framed):
                     raise ValueError("format, delimiter and header are of text, not of Parquet and Arrow files")
                 rows = ColumnarRows(columnar, (user, item, value, time))
                 try:
-                    self._core = source_of(rows.table, source, options, threads, listener)
+                    self._core = source_of(rows.table, source, options | {"whole_ids": True}, threads, listener)
                 except ValueError as error:
                     raise rows.by_file(error) from None
                 self.name = os.path.basename(os.fsdecode(paths[0]))

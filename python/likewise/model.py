@@ -443,7 +443,7 @@ class Answers:
         with Progress(progress) as listener:
             grown = call(
                 _core.update, self._core, more._core, by=by,
-                iterations=None if iterations is None else count_of(iterations, "iterations"),
+                iterations=None if iterations is None else whole(iterations, "iterations"),
                 learning_rate=learning_rate, source=more.name, device=self._device, threads=self._threads,
                 progress=listener)
             features.add_to(grown, self._threads)

@@ -362,8 +362,9 @@ class ArrowTable {
   static constexpr std::int64_t kNoTime = std::numeric_limits<std::int64_t>::min();
 
   [[noreturn]] static void refuse_ids(const std::string& side, const ArrowSchema& type) {
-    throw nb::type_error(
-        (side + ": ids are whole numbers or text, not " + type_name(type)).c_str());
+    throw nb::type_error((side + ": ids are whole numbers or text, not " + type_name(type) +
+                          ": make the column one of them, as cast(\"int64\") does")
+                             .c_str());
   }
 
   /// Numbers of a piece as doubles, NaN where there is none; the end of what was written.

@@ -37,7 +37,6 @@ namespace {
     const std::vector<Index>& k, const std::vector<std::string>& metrics, float min_relevant_value,
     const nb::tuple& features, const nb::object& progress) {
   CrossValidationRequest request{.training = request_of(given)};
-  require_no_half_life(data, feedback_of(asked_params(request.training)));
   ask_for(device, request.training);
   request.training.has_lists = true;
   request.parts.method = rolling != 0 ? SplitMethod::kTime : SplitMethod::kKFold;

@@ -74,10 +74,10 @@ Data from_entries(nb::handle users, nb::handle items, const In<Offset>& offsets,
     throw Error(ErrorKind::kBadData, "the form of times is unknown");
   }
   made.time_form = static_cast<TimeForm>(time_form);
+  made.faded = faded;
   ReadSummary summary;
   summary.policy = named<Duplicates>(policy, kDuplicateNames, "duplicates");
   summary.columns = names;
-  summary.faded = faded;
   return {std::move(made), std::move(summary)};
 }
 

@@ -107,6 +107,7 @@ nb::dict dict_of(const LearnedTables& learned) {
 void bind_features(nb::module_& module) {
   nb::class_<Tags>(module, "FeatureTable")
       .def_prop_ro("format", [](const Tags& self) { return self.summary.format; })
+      .def_prop_ro("unknown_columns", [](const Tags& self) { return self.table.unknown_columns; })
       .def_prop_ro("ids",
                    [](const Tags& self) {
                      const auto ids = std::make_shared<const IdMap>(self.table.ids.share());

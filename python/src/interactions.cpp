@@ -88,6 +88,8 @@ template <class T>
       options.decimal = text();
     } else if (name == "time_format") {
       options.time_format = text();
+    } else if (name == "whole_ids") {
+      options.whole_ids = truth();
     } else if (name == "keep_times") {
       options.keep_times = truth();
     } else {
@@ -190,7 +192,7 @@ template <class T>
   result["duplicates"] = met.duplicates;
   result["policy"] = std::string(kDuplicateNames[static_cast<std::size_t>(met.policy)]);
   result["outside_times"] = met.outside_times;
-  result["faded"] = met.faded;
+  result["faded"] = data.interactions->faded;
   result["below_min_value"] = met.below_min_value;
   result["below_min_count"] = met.below_min_count;
   result["format"] = met.format;
@@ -238,7 +240,6 @@ template <class T>
   for (Split& part : parts) {
     ReadSummary of_parts;
     of_parts.policy = data.summary.policy;
-    of_parts.faded = data.summary.faded;
     result.emplace_back(Data(std::move(part.train), of_parts),
                         Data(std::move(part.test), of_parts));
   }
@@ -320,14 +321,6 @@ void bind_names(nb::module_& module) {
 }
 
 }  // namespace
-
-void require_no_half_life(const Data& data, Feedback feedback) {
-  if (!data.summary.faded || feedback == Feedback::kImplicit) return;
-  throw Error(ErrorKind::kInvalidArgument,
-              mention("half_life") +
-                  " is for implicit feedback: an old rating is not a lower one. " +
-                  "Drop old ratings with " + mention("since"));
-}
 
 Time moment_of(const std::string& name, const std::string& given) {
   if (const auto time = parse_moment(given)) return *time;

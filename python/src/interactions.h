@@ -27,10 +27,6 @@ struct Data {
         summary(std::move(met)) {}
 };
 
-/// Throws Error(kInvalidArgument) for data whose values fade, with ratings: an old one is not
-/// lower.
-void require_no_half_life(const Data& data, Feedback feedback);
-
 /// Ids of an owner that keeps the map alive, for Python.
 struct IdNames {
   std::shared_ptr<const void> owner;

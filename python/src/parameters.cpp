@@ -183,7 +183,8 @@ TrainingRequest request_of(const nb::dict& given) {
     AskedParameter asked{name, text_of(*found, value)};
     TrainingParams with = usual;
     set_parameter(with, name, asked.text);
-    asked.chosen = parameter_text(with, name) != parameter_text(usual, name);
+    // One that is None by default was given on purpose.
+    asked.chosen = found->left_open || parameter_text(with, name) != parameter_text(usual, name);
     request.parameters.push_back(std::move(asked));
   }
   return request;

@@ -50,9 +50,7 @@ struct Measured {
     if (!measured.has_data && measured.target) request.validation->metric.clear();
   }
   const WithoutGil without;
-  TrainingPlan plan = prepare(request, *data.interactions);
-  require_no_half_life(data, feedback_of(plan.params));
-  return plan;
+  return prepare(request, *data.interactions);
 }
 
 void add_notes(const std::vector<std::string>& notes, nb::list& to) {
@@ -287,7 +285,6 @@ class BorrowedTraining {
                              std::optional<double> learning_rate, const std::string& source,
                              const nb::object& device, int threads, const nb::object& progress) {
   UpdateOptions options;
-  require_no_half_life(more, feedback_of(model.model->params));
   options.duplicates = more.summary.policy;
   if (by) options.by = update_by(*by);
   options.iterations = iterations;

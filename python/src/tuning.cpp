@@ -74,7 +74,6 @@ namespace {
   TuneOptions options;
   options.algorithms = algorithms;
   options.feedback = named<Feedback>(feedback, kFeedbackNames, "feedback");
-  require_no_half_life(data, options.feedback);
   options.metric = metric;
   options.budget = parse_budget(budget);
   options.seed = seed;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -85,12 +84,12 @@ struct SideCounts {
 
 /// N (N - 1) / sum of c (c - 1): of so many rows with equally many entries two entries would be of
 /// the same row as often (Simpson's index; of items it is n_e in math.md, "The choice of
-/// auto"). Infinite where no row has two entries.
+/// auto"). Where no row has two entries, as many as there are.
 [[nodiscard]] inline double even_count(std::span<const Offset> counts) {
   double entries = 0.0;
   for (const Offset count : counts) entries += static_cast<double>(count);
   const double pairs = pairs_of(counts);
-  return pairs > 0.0 ? entries * (entries - 1.0) / pairs : std::numeric_limits<double>::infinity();
+  return pairs > 0.0 ? entries * (entries - 1.0) / pairs : entries;
 }
 
 /// More items than these, all equally popular, are many.

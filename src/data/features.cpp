@@ -366,6 +366,28 @@ class NumberParts {
                      columns.weight ? ", weight " + printable(table.name(*columns.weight)) : "");
 }
 
+/// The columns of tags, not all empty, that a model whose tags are named by columns has none of.
+[[nodiscard]] std::vector<std::string> unknown_columns(const Table& table,
+                                                       const FeatureColumns& columns,
+                                                       const std::set<std::size_t>& named,
+                                                       const IdMap& tags, const IdMap& known) {
+  const std::vector<std::string> there = columns_of(known);
+  if (there.empty()) return {};
+  std::vector<std::string> unknown;
+  for (const std::size_t column : columns.tags) {
+    const bool is_empty = std::ranges::all_of(
+        table.rows, [&](const auto& row) { return column >= row.size() || row[column].empty(); });
+    if (is_empty || std::ranges::count(there, table.name(column)) > 0) continue;
+    // Of one column alone tags may bear the names of columns themselves.
+    bool is_known = false;
+    for (Index tag = 0; !named.contains(column) && tag < tags.size(); ++tag) {
+      is_known = is_known || known.find(tags.name(tag)).has_value();
+    }
+    if (!is_known) unknown.push_back(table.name(column));
+  }
+  return unknown;
+}
+
 /// A row's tags of one column.
 template <class Take>
 void for_each_tag(const std::string& cell, bool split, const Take& take) {
@@ -433,7 +455,24 @@ FeatureTable features_from_text(std::string_view text, const std::string& file, 
   if (carried.empty()) fail_at(ErrorKind::kBadData, file, "holds no tags");
   met.format = told(table, columns, numbers);
   if (summary != nullptr) *summary = std::move(met);
-  return table_of(ids, tags, std::move(carried));
+  FeatureTable made = table_of(ids, tags, std::move(carried));
+  if (options.known != nullptr) {
+    made.unknown_columns = unknown_columns(table, columns, named, made.tags, *options.known);
+  }
+  return made;
+}
+
+std::vector<std::string> columns_of(const IdMap& tags) {
+  std::vector<std::string> columns;
+  for (Index tag = 0; tag < tags.size(); ++tag) {
+    const std::string name = tags.name(tag);
+    const std::size_t equals = name.find('=');
+    if (equals == std::string::npos) return {};
+    if (columns.empty() || columns.back() != name.substr(0, equals)) {
+      columns.push_back(name.substr(0, equals));
+    }
+  }
+  return columns;
 }
 
 FeatureTable read_features(const std::string& path, Side side, const FeatureOptions& options,

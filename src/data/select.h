@@ -28,6 +28,7 @@ template <class Keep>
                   Array<float>::uninitialized(nnz)};
   if (all.has_times()) part.times = Array<Time>::uninitialized(nnz);
   part.time_form = all.time_form;
+  part.faded = all.faded;
   parallel_for(from.rows, kGrain, [&](Offset row) {
     Offset to = part.by_user.offsets[row];
     for (Offset at = from.offsets[row]; at < from.offsets[row + 1]; ++at) {

@@ -429,6 +429,12 @@ EvaluationReport evaluate(const Recommender& recommender, const TestSet& whole,
   const CsrView excluded = seen.rows == 0 ? model.history.view() : seen;
   const EvaluationPlan plan = plan_for(model, options, excluded.rows != 0);
   (void)needs_of(model, options);
+  if (plan.ratings() && whole.faded) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("rmse and mae are of ratings, and {} has made those of the test set "
+                            "lower: read it without",
+                            mention("half_life")));
+  }
   check_candidates(options, model.users.size(), model.items.size());
   const Task task{recommender, test, seen, excluded, plan, options, control};
   check_shape(test.by_user.view(), model, "the test set");

@@ -70,6 +70,7 @@ TestSet make_test_set(const Model& model, const Interactions& test) {
   const std::vector<Index> users = places_of(test.users, model.users);
   const std::vector<Index> items = places_of(test.items, model.items);
   TestSet set;
+  set.faded = test.faded;
   collect_unknown(from, users, items, set);
   CsrMatrix& out = set.by_user;
   out.rows = model.users.size();

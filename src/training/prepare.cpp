@@ -17,6 +17,7 @@
 #include "training/choose.h"
 #include "training/choose_device.h"
 #include "training/choose_measured.h"
+#include "training/half_life.h"
 #include "training/notes.h"
 #include "training/train.h"
 #include "training/validation.h"
@@ -250,6 +251,10 @@ TrainingPlan prepare(const TrainingRequest& request, const Interactions& data) {
 
 TrainingPlan prepare(const TrainingRequest& request, TrainingOutline outline,
                      const Interactions& data) {
+  if (data.by_user.nnz() == 0) {
+    throw Error(ErrorKind::kBadData, "there are no interactions: nothing to learn from");
+  }
+  require_no_half_life(data, feedback_of(outline.params));
   const CsrView by_user = data.by_user.view();
   AlgorithmChoice choice;
   TrainingRequest asked = request;

@@ -13,6 +13,7 @@
 #include "core/system/utc_now.h"
 #include "likewise/error.h"
 #include "training/growth.h"
+#include "training/half_life.h"
 #include "training/learn_features.h"
 #include "training/merge_interactions.h"
 
@@ -107,6 +108,7 @@ UpdatedModel update_model(const Model& model, const Interactions& more,
                           const UpdateOptions& options, const Device& device,
                           const RunControl& control) {
   require_updatable(model, options);
+  require_no_half_life(more, feedback_of(model.params));
   if (more.by_user.nnz() == 0) {
     throw Error(ErrorKind::kBadData, "there are no new interactions: nothing to update with");
   }

@@ -16,6 +16,7 @@
 #include "algorithms/parameters/rules.h"
 #include "evaluation/metric_table.h"
 #include "likewise/error.h"
+#include "training/half_life.h"
 #include "training/merge_interactions.h"
 #include "training/train.h"
 #include "tuning/search_space.h"
@@ -57,6 +58,7 @@ void check_metric(const NamedMetric& metric, Feedback feedback) {
       merge_matrices(data.by_user.view(), more.by_user.view(), users, items, duplicates).matrix;
   all.users = std::move(users.ids);
   all.items = std::move(items.ids);
+  all.faded = data.faded || more.faded;
   return all;
 }
 
@@ -212,6 +214,8 @@ void TuneOptions::validate() const {
 
 TuneResult tune(const Interactions& data, const TuneOptions& options, const TuneRun& run) {
   options.validate();
+  require_no_half_life(data, options.feedback);
+  if (run.validation != nullptr) require_no_half_life(*run.validation, options.feedback);
   if (options.has_features != (run.features != nullptr)) {
     fail("the options tell whether there are features; here they do not fit what is there");
   }

@@ -12,6 +12,7 @@
 #include "algorithms/als/weights.h"
 #include "algorithms/parameters/rules.h"
 #include "likewise/parameters.h"
+#include "tests/csr_entries.h"
 
 namespace likewise {
 namespace {
@@ -99,6 +100,9 @@ TEST(DataDefaults, FactorsFollowTheEntriesAndTheCost) {
   EXPECT_EQ(data_defaults(matrix.view(), {.iterations = 10'000}, {}).factors, 128);
   EXPECT_EQ(data_defaults(matrix.view(), {.iterations = 1'000'000}, {}).factors, 64);
   EXPECT_EQ(data_defaults(matrix.view(), {}, {.factors = true}).factors, 64);
+  // No item has two entries.
+  const CsrMatrix one = test::make_csr(1, 1, std::vector<test::Entry>{{0, 0, 1.0F}});
+  EXPECT_EQ(data_defaults(one.view(), {}, {}).factors, 64);
 }
 
 TEST(DataDefaults, RatingsAreShrunkByTheirSpreadAndShortHistories) {

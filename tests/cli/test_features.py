@@ -200,12 +200,14 @@ def test_visitors_are_answered_by_their_features(people):
 
 @pytest.mark.parametrize("arguments, message, code", [
     (["--user-features", "strangers.csv"], "user '1': the model has learned none of the features", 1),
+    (["--user-features", "columns.csv"], "has learned no feature 'x'; its features are age, taste. Leave out", 1),
     (["--user-features", "people.csv", "--user", "3"], "only one of", 2),
     (["--user", "3", "--user-features-columns", "1,2"], "would do nothing", 2),
     (["--user-features", "people.csv", "--include-seen"], "nobody has one", 2),
 ])
 def test_visitors_that_cannot_be_answered(people, arguments, message, code):
-    (people.folder / "strangers.csv").write_text("id,taste,x\n1,green,y\n2,red,y\n")
+    (people.folder / "strangers.csv").write_text("id,taste\n1,green\n2,red\n")
+    (people.folder / "columns.csv").write_text("id,taste,x\n1,light,y\n2,dark,y\n")
     assert message in people("recommend", "m", *arguments, exit_code=code).stderr
 
 

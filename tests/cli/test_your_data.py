@@ -70,6 +70,7 @@ def test_words_that_nobody_explained_are_listed(refused):
         assert "--values view=1,buy=2,cart=3" in told and "holds words, 'view', 'buy', 'cart'" in told
     assert "the value 'cart', column 3 (event), has no number in --values" in \
         refused(EVENTS, "--values", "view=1,buy=2")
+    assert "--values yes=1,no=-1" in refused("user,item,rating\n1,a,yes\n2,b,no\n")
     assert "--values would do nothing" in refused("user,item\n1,a\n2,b\n", "--values", "view=1")
 
 

@@ -18,6 +18,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Pair;
 
 using Tags = std::map<std::string, std::map<std::string, float>>;
@@ -67,6 +68,23 @@ TEST(ReadFeatures, NumbersAndNamesAreThoseOfTagsThatAreKnown) {
   std::string many = "id,stars\n";
   for (int i = 0; i < 30; ++i) many += std::to_string(i) + "," + std::to_string(i) + "\n";
   EXPECT_THAT(features_of(many, {.known = &few.tags}).at("2"), ElementsAre(Pair("stars=2", 1.0F)));
+}
+
+TEST(ReadFeatures, ColumnsThatAModelHasNoTagOfAreTold) {
+  const FeatureTable learned = table_of("id,age,country\n1,20,PT\n2,30,GR\n");
+  EXPECT_THAT(columns_of(learned.tags), ElementsAre("age", "country"));
+  const auto unknown = [&](const std::string& text) {
+    return table_of(text, {.known = &learned.tags}).unknown_columns;
+  };
+  EXPECT_THAT(unknown("id,age,country\na,20,NO\n"), IsEmpty()) << "of a value nobody had";
+  EXPECT_THAT(unknown("id,age,land\na,20,PT\n"), ElementsAre("land"));
+  EXPECT_THAT(unknown("id,ages\na,20\n"), ElementsAre("ages"));
+  EXPECT_THAT(unknown("id,Age,country\na,20,PT\nb,,GR\n"), ElementsAre("Age"));
+  EXPECT_THAT(unknown("id,country,x\na,PT,\n"), IsEmpty()) << "x holds nothing";
+  EXPECT_THAT(unknown("id,tag\na,country=PT\n"), IsEmpty()) << "tags with their columns' names";
+  const FeatureTable of_one = table_of("id,genres\n1,a=b|c\n");
+  EXPECT_THAT(columns_of(of_one.tags), IsEmpty());
+  EXPECT_THAT(table_of("id,kind\n9,c\n", {.known = &of_one.tags}).unknown_columns, IsEmpty());
 }
 
 const Tags kTwo{{"1", {{"Comedy", 1.0F}, {"Drama", 1.0F}}}, {"2", {{"Drama", 1.0F}}}};

@@ -73,6 +73,9 @@ def test_updates_take_new_items():
     grown = model.update(data([(user, 3) for user in range(8)]), item_features={77: "Love"})
     assert sorted(grown.new_items) == [13, 77]
     assert sorted(model.new_items) == [3, 13]
+    of_columns = als(item_features=pd.DataFrame({"item": list(KIND), "kind": [tags[0] for tags in KIND.values()], "year": 1990}))
+    with pytest.warns(UserWarning, match="the model had no feature 'genre': it is learned as a new one"):
+        of_columns.update(data([(1, 3)]), item_features=pd.DataFrame({"item": [78], "genre": ["Love"], "year": [1990]}))
 
 
 @pytest.mark.parametrize("kind", [likewise.ItemKnn, likewise.Popular, likewise.Auto, likewise.Ease])
@@ -150,6 +153,9 @@ def test_visitors_that_cannot_be_answered():
     strange = [{"taste": "light"}, {"taste": "green"}]
     with pytest.raises(ValueError, match="user '1': the model has learned none of the features"):
         model.recommend_new(features=strange)
+    for other in ({"Age": 31}, {"taste": "light", "tast": "dark"}):
+        with pytest.raises(ValueError, match=f"has learned no feature '{list(other)[-1]}'; its features are age, taste"):
+            model.recommend_new(features=[other], unknown="skip")
     some = model.recommend_new(features=strange, unknown="skip")
     assert some.unknown == 1 and some.to_pandas()["user"].unique().tolist() == [0]
     with pytest.raises(ValueError, match="one of both"):

@@ -206,9 +206,11 @@ def test_values_that_fade_are_of_implicit_feedback(tmp_path):
                     lambda: likewise.Sgd(factors=2).fit(likewise.split(faded, test=0.5)[0]), lambda: model.update(faded),
                     lambda: likewise.Bias().fit(faded[:3]), lambda: likewise.Bias().fit(pickle.loads(pickle.dumps(faded))),
                     lambda: likewise.Bias().cross_validate(faded, folds=2), lambda: likewise.Bias().plan(faded),
-                    lambda: likewise.tune(faded, feedback="explicit", budget=2)):
+                    lambda: likewise.tune(faded, feedback="explicit", budget=9)):
             with pytest.raises(ValueError, match="half_life is for implicit feedback: an old rating is not a lower one"):
                 ask()
+        with pytest.raises(ValueError, match="half_life has made those of the test set lower: read it without"):
+            model.evaluate(faded, metrics=["rmse"])
 
 
 def test_files_of_parquet_are_as_the_command_line_reads_them(tmp_path):
@@ -261,11 +263,11 @@ def test_folders_of_parquet_and_streams(tmp_path):
     for place, ids in enumerate((["1", "2"], ["3", "4"])):
         pd.DataFrame({"user": ids, "item": [1, 2], "rating": [1.0, 2.0]}).to_parquet(parts / f"part-{place}.parquet")
     for given in (parts, [parts / "part-0.parquet", parts / "part-1.parquet"], str(parts)):
-        assert list(likewise.Interactions(given).users) == ["1", "2", "3", "4"]
+        assert list(likewise.Interactions(given).users) == [1, 2, 3, 4]
     table = pa.table({"user": [1, 2], "item": ["10", "11"]})
     with pa.OSFile(str(tmp_path / "stream.arrow"), "wb") as file, pa.ipc.new_stream(file, table.schema) as stream:
         stream.write_table(table)
-    assert list(likewise.Interactions(tmp_path / "stream.arrow").items) == ["10", "11"]
+    assert list(likewise.Interactions(tmp_path / "stream.arrow").items) == [10, 11]
     pd.DataFrame({"user": [1], "item": [1]}).to_parquet(parts / "part-2.parquet")
     with pytest.raises(ValueError, match="part-2.parquet has user.*need the same columns"):
         likewise.Interactions(parts)

@@ -647,6 +647,8 @@ def test_times_as_text_and_what_they_decide():
     assert np.array_equal(Interactions(dates, time_format="%m/%d/%Y").times, Interactions(data).times)
     with pytest.raises(ValueError, match="row 0: the time '01/21/2026' is none that is known; say how it is written, as time_format="):
         Interactions(dates)
+    with pytest.raises(ValueError, match='since must be a datetime or a time such as "2026-01-31", not "2026"'):
+        Interactions(data, since="2026")
     train, test = likewise.split(data, "time", at="2026-01-15")
     assert (len(train), len(test)) == (1, 2)
     with pytest.raises(TypeError, match='float64: make them whole numbers with astype'):
@@ -672,6 +674,14 @@ def test_several_files_and_files_of_columns(tmp_path):
         assert np.array_equal(Interactions(tmp_path / name).to_csr().toarray(), Interactions(frame).to_csr().toarray())
     with pytest.raises(ValueError, match="one by one"):
         Interactions([tmp_path / "rows.parquet", tmp_path / "1.csv"])
+    text = frame.astype({"user": str})
+    text.to_csv(tmp_path / "text.csv", index=False)
+    for kind in (str, "category"):
+        text.astype({"user": kind}).to_parquet(tmp_path / "text.parquet")
+        assert Interactions(tmp_path / "text.parquet") == Interactions(tmp_path / "text.csv")
+    assert list(Interactions(tmp_path / "text.parquet").users) == [1, 9] and list(Interactions(text).users) == ["1", "9"]
+    text.assign(user=["1", "a"]).to_parquet(tmp_path / "text.parquet")
+    assert list(Interactions(tmp_path / "text.parquet").users) == ["1", "a"]
 
 
 @pytest.mark.parametrize("frame", [dict, pd.DataFrame, pl.DataFrame, lambda data: pd.DataFrame(data).astype("category"),
@@ -720,6 +730,22 @@ def test_whole_numbers_with_gaps_are_ids_and_bad_rows():
         Interactions({"user": [1.0, 2.0], "item": [1, 2]})
     with pytest.raises(ValueError, match="bad"):
         Interactions({"user": [np.nan, np.nan], "item": [1, 2]}, on_bad_row="skip")
+    with pytest.raises(TypeError, match=r'users: ids are whole numbers or text, not float64: make the column one of them, as cast\("int64"\)'):
+        Interactions(pl.DataFrame({"user": [1.0, None, 2.0], "item": [1, 2, 3]}))
+
+
+def test_whole_numbers_with_fractions_are_no_ids_in_files(tmp_path):
+    (tmp_path / "r.csv").write_text("user,item,rating\n1.0,10,4\n2.0,10,3\n")
+    with pytest.raises(ValueError, match=r"r.csv: all ids of column 1 \(user\) are whole numbers with a fraction, such as '1.0'.*Int64"):
+        Interactions(tmp_path / "r.csv")
+    (tmp_path / "r.csv").write_text("user,item,rating\n1.0,10,4\n2.5,10,3\n")
+    assert list(Interactions(tmp_path / "r.csv").users) == ["1.0", "2.5"]
+
+
+def test_a_matrix_has_no_times():
+    for given in ({"half_life": "90d"}, {"since": "2026-01-01"}):
+        with pytest.raises(ValueError, match=f"{next(iter(given))} needs times, and a matrix has none"):
+            Interactions(sp.csr_matrix(np.eye(3)), **given)
 
 
 TWICE_KNOWN = [

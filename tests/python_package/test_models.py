@@ -743,6 +743,19 @@ def test_auto_chooses_by_the_data(ratings):
             likewise.Auto().fit(ratings, **{name: value})
 
 
+def test_what_is_given_is_not_taken_for_a_default(ratings):
+    for beside in ({"unobserved_weight": 0.1}, {"feedback": "explicit"}):
+        with pytest.raises(ValueError, match="alpha would do nothing here"):
+            Als(alpha=1.0, iterations=1, **beside).fit(ratings)
+    assert Als(alpha=1.0, iterations=1, factors=2).fit(ratings).model_.params["unobserved_weight"] is None
+
+
+def test_nothing_is_learned_from_nothing(ratings):
+    for kind in (Als, likewise.Bpr, likewise.Ease, likewise.ItemKnn, Popular, likewise.Auto):
+        with pytest.raises(ValueError, match="there are no interactions: nothing to learn from"):
+            kind().fit(likewise.Interactions(ratings)[:0])
+
+
 @pytest.mark.parametrize("name, available", [("cuda:0", True), ("cuda:0", False), ("cuda", False)])
 def test_has_cuda_where_a_gpu_can_be_used(monkeypatch, name, available):
     monkeypatch.setattr(likewise._core, "devices", lambda: [{"name": "cpu", "available": True},

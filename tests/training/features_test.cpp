@@ -280,6 +280,17 @@ TEST(Features, VisitorsNeedTagsThatWereLearned) {
   EXPECT_THAT(refused(recommender), HasSubstr("no number above 0"));
 }
 
+TEST(Features, OfVisitorsAreThoseOfColumnsThatWereLearned) {
+  const auto model = std::make_shared<Model>(trained(two_tastes()));
+  (void)add_features(*model, Side::kUsers, table(tastes_of_users(), Side::kUsers));
+  const FeatureTable asked =
+      features_from_text("id,taste,Age\nanna,right,57\n", "v.csv", Side::kUsers,
+                         {.known = &model->user_features.tags});
+  EXPECT_THAT(error_of(ErrorKind::kBadData,
+                       [&] { (void)visitors_of(*model, asked, UnknownIds::kLeaveOut); }),
+              HasSubstr("the model has learned no feature 'Age'; its features are age, taste."));
+}
+
 TEST(Features, OfVisitorsAreTheReasons) {
   const auto model = std::make_shared<Model>(trained(two_tastes()));
   (void)add_features(*model, Side::kUsers, table(tastes_of_users(), Side::kUsers));

@@ -2,6 +2,7 @@
 /// A request becomes a plan: what is decided, and where each value is from.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,14 @@
 #include "algorithms/als/als.h"
 #include "algorithms/iteration_run.h"
 #include "algorithms/parameters/rules.h"
+#include "likewise/evaluation.h"
+#include "likewise/recommender.h"
+#include "likewise/split.h"
 #include "likewise/synthetic.h"
+#include "likewise/tune.h"
+#include "likewise/update.h"
 #include "tests/csr_entries.h"
+#include "tests/data/text/read_support.h"
 #include "tests/errors.h"
 #include "tests/support.h"
 #include "training/train.h"
@@ -183,6 +190,50 @@ TEST(Prepare, WrongRequestsAreRefusedBeforeTheData) {
   EXPECT_THAT(refused({.parameters = {{"cg_steps", "4"}}}),
               HasSubstr("cg_steps would do nothing here: it needs solver cg"));
   EXPECT_THAT(refused({.device = "abacus"}), HasSubstr("abacus"));
+}
+
+TEST(Prepare, ValuesOfAHalfLifeAreOfImplicitFeedback) {
+  const std::string text =
+      "user,item,rating,time\n1,1,5,0\n1,2,3,86400\n2,1,4,172800\n3,3,2,259200\n";
+  const Interactions faded = test::read_text(text, {.half_life = 86400.0, .min_user_count = 1});
+  const Interactions ratings = test::read_text(text);
+  ASSERT_TRUE(faded.faded);
+  ASSERT_FALSE(ratings.faded);
+  EXPECT_NO_THROW((void)prepare({.algorithm = "als"}, faded));
+  const auto refusal = [](const auto& work) { return error_of(ErrorKind::kInvalidArgument, work); };
+  const std::string why = "half_life is for implicit feedback: an old rating is not a lower one";
+  const TrainingRequest bias{.algorithm = "bias"};
+  EXPECT_THAT(refusal([&] { (void)prepare(bias, faded); }), HasSubstr(why));
+  const Interactions part = std::move(split(faded, SplitOptions{}).front().train);
+  EXPECT_THAT(refusal([&] { (void)prepare(bias, part); }), HasSubstr(why));
+  TuneOptions tuning;
+  tuning.feedback = Feedback::kExplicit;
+  EXPECT_THAT(refusal([&] { (void)tune(faded, tuning); }), HasSubstr(why));
+  TuneRun run;
+  run.validation = &faded;
+  EXPECT_THAT(refusal([&] { (void)tune(ratings, tuning, run); }), HasSubstr(why));
+
+  const auto model = std::make_shared<Model>(train(prepare(bias, ratings), ratings));
+  EXPECT_THAT(refusal([&] { (void)update_model(*model, faded, {}, open_device("cpu")); }),
+              HasSubstr(why));
+  const TestSet test = make_test_set(*model, faded);
+  EXPECT_THAT(refusal([&] {
+                (void)evaluate(Recommender(model, open_device("cpu")), test, {.metrics = {"rmse"}});
+              }),
+              HasSubstr("half_life has made those of the test set lower: read it without"));
+}
+
+TEST(Prepare, NothingIsLearnedFromNothing) {
+  Interactions none;
+  none.users = IdMap::range(2);
+  none.items = IdMap::range(3);
+  none.by_user = test::make_csr(2, 3, {});
+  for (const std::string_view algorithm : algorithm_names()) {
+    EXPECT_EQ(error_of(ErrorKind::kBadData,
+                       [&] { (void)prepare({.algorithm = std::string(algorithm)}, none); }),
+              "there are no interactions: nothing to learn from")
+        << algorithm;
+  }
 }
 
 TEST(Prepare, TheOriginsAreSavedWithTheModel) {

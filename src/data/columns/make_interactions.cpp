@@ -111,6 +111,7 @@ Interactions make_rows(const RowColumns& columns, const ReadOptions& options, Re
   check_rows(summary);
   weigh_rows<Row>(staged, options, kName, summary);
   Interactions made = assemble<Row>(std::move(staged), summary.policy, kName, summary, control);
+  if (options.whole_ids) return made;
   if (const auto* users = std::get_if<IdColumn>(&columns.users)) keep_text(made.users, *users);
   keep_text(made.items, columns.items);
   return made;

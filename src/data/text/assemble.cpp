@@ -178,6 +178,7 @@ class Assembler {
       rows_.release(begins_[bucket], begins_[bucket + 1]);
     });
     result.time_form = common_form(staged_.time_forms);
+    result.faded = staged_.faded;
     result.users = std::move(users_.map);
     result.items = std::move(items_.map);
     return result;

@@ -315,6 +315,27 @@ void append(ReadSummary& all, const ReadSummary& more) {
   if (all.first_bad_row.empty()) all.first_bad_row = more.first_bad_row;
 }
 
+/// "12.0"
+[[nodiscard]] bool is_whole_with_fraction(std::string_view id) {
+  const std::size_t dot = id.find('.');
+  if (dot == std::string_view::npos || dot + 1 == id.size()) return false;
+  return canonical_integer(id.substr(0, dot)).has_value() &&
+         id.find_first_not_of('0', dot + 1) == std::string_view::npos;
+}
+
+/// Ids that other programs made numbers with fractions of: nobody would find them as 12.
+void refuse_fractions(const IdMap& ids, const FileFormat& format, Role role) {
+  for (Index id = 0; id < ids.size(); ++id) {
+    if (!is_whole_with_fraction(ids.name(id))) return;
+  }
+  if (ids.size() == 0) return;
+  throw Error(
+      ErrorKind::kBadData,
+      fmt::format("{}: all ids of {} are whole numbers with a fraction, such as '{}': write "
+                  "them as whole numbers; pandas does with astype(\"Int64\")",
+                  format.file, format.column_name(role), ids.name(0)));
+}
+
 template <class Row>
 Interactions read_rows(const Texts& texts, OpenFile first, ReadSummary& summary,
                        const RunControl& control) {
@@ -330,7 +351,11 @@ Interactions read_rows(const Texts& texts, OpenFile first, ReadSummary& summary,
   describe(first, summary);
   if (texts.size() > 1) summary.format += fmt::format(", {} files", texts.size());
   weigh_rows<Row>(all, options, first.format.file, summary);
-  return assemble<Row>(std::move(all), summary.policy, first.format.file, summary, control);
+  Interactions data =
+      assemble<Row>(std::move(all), summary.policy, first.format.file, summary, control);
+  refuse_fractions(data.users, first.format, kUser);
+  refuse_fractions(data.items, first.format, kItem);
+  return data;
 }
 
 Interactions read_texts(const Texts& texts, ReadSummary* summary, const RunControl& control) {

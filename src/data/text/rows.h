@@ -57,6 +57,7 @@ struct Staged {
   std::vector<StagedBlock<Row>> blocks;
   Offset rows = 0;
   TimeForms time_forms = 0;
+  bool faded = false;  ///< values are those of a half-life
 };
 
 }  // namespace likewise

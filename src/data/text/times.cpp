@@ -278,6 +278,13 @@ char* put_iso(char* to, Time time, TimeForm form) {
   return to;
 }
 
+/// "2005", or "20050131": as seconds since 1970 nobody means them.
+[[nodiscard]] bool is_year_or_day(std::string_view text) {
+  const bool digits = text.find_first_not_of("0123456789") == std::string_view::npos;
+  return digits && (text.size() == 4 || text.size() == 8) &&
+         (text.starts_with("19") || text.starts_with("20"));
+}
+
 }  // namespace
 
 std::optional<ParsedTime> parse_time(std::string_view text) {
@@ -302,6 +309,7 @@ std::optional<ParsedTime> parse_time(std::string_view text, const std::string& t
 }
 
 std::optional<Time> parse_moment(std::string_view text) {
+  if (is_year_or_day(text)) return std::nullopt;
   const auto parsed = parse_time(text);
   return parsed ? std::optional(parsed->time) : std::nullopt;
 }

@@ -79,6 +79,7 @@ double seconds_between(Time from, Time to) {
 /// value 2^(-(now - time) / half_life)
 void fade(Staged<TimedRow>& staged, const ReadOptions& options, const std::string& file) {
   if (!options.half_life) return;
+  staged.faded = true;
   const Time newest = newest_of(staged);
   const Time now = options.now.value_or(newest);
   if (newest > now) {
@@ -138,7 +139,6 @@ void weigh_rows(Staged<Row>& staged, const ReadOptions& options, const std::stri
     });
   }
   if constexpr (Row::kTimed) fade(staged, options, file);
-  summary.faded = options.half_life.has_value();
 }
 
 template void weigh_rows(Staged<PlainRow>&, const ReadOptions&, const std::string&, ReadSummary&);

@@ -46,6 +46,20 @@ std::vector<std::string> different_words(std::span<const std::string> cells) {
   return words;
 }
 
+/// Whatever their letters' case.
+[[nodiscard]] bool is_one_of(std::span<const std::string_view> words, std::string_view cell) {
+  std::string lower(cell);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return std::find(words.begin(), words.end(), lower) != words.end();
+}
+
+[[nodiscard]] bool is_dislike(std::string_view word) {
+  constexpr std::array<std::string_view, 6> kDislikes{"no",     "dislike", "dislikes",
+                                                      "unlike", "down",    "negative"};
+  return is_one_of(kDislikes, word);
+}
+
 }  // namespace
 
 Words checked_words(const ReadOptions& options) {
@@ -79,10 +93,7 @@ std::optional<float> value_of(std::string_view cell, const Words& words, bool de
 bool is_no_number(std::string_view cell) {
   constexpr std::array<std::string_view, 9> kNone{"nan", "null",     "na", "n/a", "none",
                                                   "inf", "infinity", "-",  "?"};
-  std::string lower(cell);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return std::find(kNone.begin(), kNone.end(), lower) != kNone.end();
+  return is_one_of(kNone, cell);
 }
 
 bool is_word(std::string_view cell) {
@@ -104,10 +115,11 @@ std::string words_to_explain(std::span<const std::string> cells) {
   if (more) words.resize(kMost);
   std::string option;
   std::string shown;
+  int larger = 0;
   for (std::size_t w = 0; w < words.size(); ++w) {
     const std::string word = printable(words[w], 30);
     shown += fmt::format("{}'{}'", w == 0 ? "" : ", ", word);
-    option += fmt::format("{}{}={}", w == 0 ? "" : ",", word, w + 1);
+    option += fmt::format("{}{}={}", w == 0 ? "" : ",", word, is_dislike(words[w]) ? -1 : ++larger);
   }
   return fmt::format("{}{}: say what each counts, as {}", shown, more ? ", ..." : "",
                      mention("values", option));

@@ -44,6 +44,14 @@ class UsualValue {
                      fmt::join(named, " or "));
 }
 
+[[noreturn]] void refuse_columns(const Features& known, const FeatureTable& table) {
+  throw Error(ErrorKind::kBadData,
+              fmt::format("the model has learned no feature '{}'; its features are {}. Leave out "
+                          "what it does not know, or name it as there",
+                          printable(table.unknown_columns.front()),
+                          printable(fmt::format("{}", fmt::join(columns_of(known.tags), ", ")))));
+}
+
 [[noreturn]] void refuse_stranger(const Features& known, const FeatureTable& table, Index row) {
   const auto tags = table.weights.view().row_columns(row);
   throw Error(ErrorKind::kBadData,
@@ -191,6 +199,7 @@ Visitors visitors_of(const Model& model, const Interactions& data) {
 Visitors visitors_of(const Model& model, const FeatureTable& table, UnknownIds unknown) {
   const Features& known = model.user_features;
   require(!known.empty(), "the model has learned no features of users: train it with them");
+  if (!table.unknown_columns.empty()) refuse_columns(known, table);
   const std::vector<Index> tags = translate(table.tags, known.tags);
   Visitors visitors;
   const CsrView view = table.weights.view();

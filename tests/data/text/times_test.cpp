@@ -92,6 +92,16 @@ TEST(Times, WhatIsNoneIsNamed) {
   }
 }
 
+TEST(Times, MomentsAreNoYearsOrDaysWithoutDashes) {
+  for (const char* text : {"2005", "1999", "20050131", "19991231", ""}) {
+    EXPECT_FALSE(parse_moment(text)) << text;
+  }
+  EXPECT_EQ(parse_moment("2005-01-31"), Time(1107129600));
+  EXPECT_EQ(parse_moment("86400"), Time(86400));
+  EXPECT_EQ(parse_moment("1107129600"), Time(1107129600));
+  EXPECT_EQ(parse_moment("10000000"), Time(10000000));
+}
+
 TEST(Times, OrderIsThatOfMoments) {
   EXPECT_LT(Time(-1, 999'999'999), Time(0));
   EXPECT_LT(Time(5, 1), Time(5, 2));
