@@ -5,6 +5,10 @@
 
 namespace likewise::server {
 
+bool is_same_file(const FileStamp& a, const FileStamp& b) {
+  return a.device == b.device && a.inode == b.inode;
+}
+
 std::optional<FileStamp> stamp_of(const std::string& path) {
   struct stat found = {};
   if (stat(path.c_str(), &found) != 0) return {};

@@ -17,6 +17,9 @@ struct FileStamp {
   friend bool operator==(const FileStamp&, const FileStamp&) = default;
 };
 
+/// Whether it is one file, whatever was written into it meanwhile.
+[[nodiscard]] bool is_same_file(const FileStamp& a, const FileStamp& b);
+
 /// Nothing where there is no such file.
 [[nodiscard]] std::optional<FileStamp> stamp_of(const std::string& path);
 

@@ -97,6 +97,7 @@ SqliteStore::Writer::Writer(const std::string& path)
 
 SqliteStore::SqliteStore(std::string path) : path_(std::move(path)) {
   SqliteConnection connection = opened(path_);
+  file_ = stamp_of(path_);
   prepare(connection, path_);
   SqliteStatement named(connection, "SELECT id FROM store");
   named.step();
@@ -107,12 +108,23 @@ SqliteStore::SqliteStore(std::string path) : path_(std::move(path)) {
 
 SqliteStore::~SqliteStore() = default;
 
+void SqliteStore::require_in_place() const {
+  const auto now = stamp_of(path_);
+  if (file_ && now && is_same_file(*now, *file_)) return;
+  throw StoreError(StoreError::Reason::kUnavailable,
+                   fmt::format("{}: events cannot be stored or read: the file was moved, removed "
+                               "or replaced. Move it back, or start the server again to begin "
+                               "with what is there",
+                               printable(path_, 1000)));
+}
+
 /// After an error the connection is closed: what it held of the file may be wrong.
 template <class Kept, class Work>
 auto SqliteStore::with(Shared<Kept>& shared, const Work& work) {
   const std::lock_guard lock(shared.mutex);
-  if (!shared.kept) shared.kept.emplace(path_);
   try {
+    require_in_place();
+    if (!shared.kept) shared.kept.emplace(path_);
     return work(*shared.kept);
   } catch (const StoreError&) {
     shared.kept.reset();

@@ -10,11 +10,14 @@
 #include "server/events/event_store.h"
 #include "server/events/group_commit.h"
 #include "server/events/sqlite.h"
+#include "server/file_stamp.h"
 
 namespace likewise::server {
 
 /// Events in a SQLite file, in WAL mode with synchronous=FULL: a commit is on the disk when it
-/// returns. Other programs may read the file, and other servers may share it on one machine.
+/// returns. Other programs may read the file, and other servers may share it on one machine. Where
+/// it is moved, removed or replaced meanwhile, the store is away until it is back: what is written
+/// into a file without a name is lost.
 class SqliteStore final : public EventStore {
  public:
   explicit SqliteStore(std::string path);
@@ -46,10 +49,13 @@ class SqliteStore final : public EventStore {
 
   template <class Kept, class Work>
   auto with(Shared<Kept>& shared, const Work& work);
+  /// Throws StoreError where the path is not the file's any more.
+  void require_in_place() const;
   [[nodiscard]] std::vector<Position> commit(const std::vector<Event>& events);
 
   std::string path_;
   std::string id_;
+  std::optional<FileStamp> file_;  ///< that was opened first
   Shared<Writer> writer_;
   Shared<SqliteConnection> reader_;
   std::unique_ptr<GroupCommit> commits_;  ///< the last: it ends before what it uses

@@ -289,6 +289,22 @@ def test_a_full_disk_refuses_events_alone(serve, model):  # noqa: F811
     assert server.metric("likewise_event_store_up") == 1
 
 
+def test_a_store_that_was_removed_takes_no_events(serve, model):  # noqa: F811
+    server = serve(model=model)
+    assert server.ask("POST", "/v1/events", event(5, 7))[0] == 202
+    for path in pathlib.Path(model).parent.glob("model.safetensors.events*"):
+        path.unlink()
+    status, body, _ = server.ask("POST", "/v1/events", event(5, 8))
+    assert (status, body["error"]["kind"]) == (503, "unavailable")
+    assert server.metric("likewise_event_store_up") == 0
+    assert server.get("/v1/recommend?user=5")[0] == 200
+    time.sleep(1.2)  # two looks for the events of other servers
+    assert server.ask("POST", "/v1/events", event(5, 9))[0] == 503
+    assert server.metric("likewise_event_store_up") == 0
+    said = [line for line in server.lines if "moved, removed or replaced" in line]
+    assert len(said) == 1 and f"{model}.events: " in said[0] and "start the server again" in said[0]
+
+
 @pytest.mark.parametrize("options, reason", [
     (["--events", "mysql://there"], "postgresql://"),
     (["--events", "off", "--update-every", "1m"], "--update-every"),

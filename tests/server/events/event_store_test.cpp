@@ -4,6 +4,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
@@ -253,6 +254,34 @@ TEST(EventStore, AFullDiskRefusesAndComesBack) {
   }
   static_cast<void>(store->append({event("ann", "room again")}));
   EXPECT_EQ(store->count(), acknowledged + 1);
+}
+
+TEST(EventStore, AFileThatIsNotInItsPlaceTakesNothing) {
+  const likewise::test::TemporaryFolder folder;
+  const std::string path = folder / "events.sqlite";
+  const auto store = open_event_store(path);
+  static_cast<void>(store->append({event("ann", "a")}));
+  const auto refused = [&](const auto& work) {
+    try {
+      work();
+    } catch (const StoreError& error) {
+      EXPECT_EQ(error.reason(), StoreError::Reason::kUnavailable);
+      return std::string(error.what());
+    }
+    return std::string("it was taken");
+  };
+  const auto append = [&] { static_cast<void>(store->append({event("ann", "b")})); };
+  const auto is_away = testing::AllOf(HasSubstr(path), HasSubstr("moved, removed or replaced"));
+  std::filesystem::rename(path, folder / "away");
+  EXPECT_THAT(refused(append), is_away);
+  EXPECT_THAT(refused([&] { static_cast<void>(store->newest()); }), is_away);
+  EXPECT_THAT(refused([&] { store->erase("ann"); }), is_away);
+  EXPECT_FALSE(std::filesystem::exists(path));  // none is made in its place
+  std::filesystem::copy_file(folder / "away", path);
+  EXPECT_THAT(refused(append), is_away);
+  std::filesystem::rename(folder / "away", path);
+  append();
+  EXPECT_THAT(items_of(store->read_user("ann", 0)), ElementsAre("a", "b"));
 }
 
 }  // namespace
