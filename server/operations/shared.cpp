@@ -118,6 +118,13 @@ void let_name_a_model(Operation& operation, const std::vector<std::string>& name
     answer["lists"]["items"]["properties"][kServedBy] =
         choice_schema("The model that made the list", names);
   }
+  if (operation.name == "user") {
+    answer[kServedBy] = choice_schema("The model that learned the history", names);
+    answer["others"] = list_schema("Other models that know the user",
+                                   object_schema("", {fingerprint_member(),
+                                                      {kServedBy, answer[kServedBy], true},
+                                                      {"history", answer["history"], true}}));
+  }
   if (operation.name == "model") {
     const Json entry = object_schema(
         "", {{"name", text_schema(""), true},

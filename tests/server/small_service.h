@@ -36,14 +36,14 @@ namespace likewise::test {
   return data;
 }
 
-[[nodiscard]] inline std::shared_ptr<const Model> small_model(std::string_view algorithm,
-                                                              Feedback feedback) {
+[[nodiscard]] inline std::shared_ptr<const Model> small_model(
+    std::string_view algorithm, Feedback feedback, const Interactions& data = small_data()) {
   TrainingParams params = default_params(algorithm, feedback);
   for (const ParameterInfo& parameter : parameters_of(algorithm)) {
     if (parameter.name == "factors") set_parameter(params, "factors", "4");
     if (parameter.name == "iterations") set_parameter(params, "iterations", "3");
   }
-  return std::make_shared<const Model>(train(small_data(), params, open_device("cpu")));
+  return std::make_shared<const Model>(train(data, params, open_device("cpu")));
 }
 
 /// "film 0", ... with one in French.

@@ -2,6 +2,8 @@
 #include "server/split.h"
 
 #include <array>
+#include <functional>
+#include <memory>
 #include <string>
 
 #include <fmt/format.h>
@@ -72,6 +74,20 @@ TEST(Split, WhatIsNoSplitIsRefused) {
   EXPECT_THAT(refused({"a", "b"}, {1, -1}), HasSubstr("-1 is no share"));
   EXPECT_THAT(refused({"a", "b"}, {1, std::nan("")}), HasSubstr("nan is no share"));
   EXPECT_THAT(refused({"a", "b"}, {0, 0}), HasSubstr("somebody has to answer"));
+}
+
+/// A model without the users of whom `is_stranger` holds.
+[[nodiscard]] std::shared_ptr<const ServedModel> served_without(
+    const std::function<bool(const std::string&)>& is_stranger) {
+  Interactions data = test::small_data();
+  std::vector<std::string> users;
+  for (Index u = 0; u < data.users.size(); ++u) {
+    const std::string user(data.users.name(u));
+    users.push_back(is_stranger(user) ? "not " + user : user);
+  }
+  data.users = IdMap::from_text(users);
+  return std::make_shared<const ServedModel>(test::small_model("als", Feedback::kImplicit, data),
+                                             open_device("cpu"));
 }
 
 /// als answers three quarters of the users, item-knn the rest.
@@ -192,6 +208,41 @@ TEST_F(TwoModels, PairsArePredictedByTheModelsOfTheirUsers) {
         Json{{"pairs", Json::array({pairs[p]})}, {"served_by", model_of(pairs[p][0])}}.dump());
     EXPECT_EQ(whole["values"][p], alone["values"][0]) << pairs[p];
   }
+}
+
+TEST_F(TwoModels, AUserIsToldByAllThatKnowIt) {
+  for (const std::string user : {"u101", "u102", "u103", "u104", "u105"}) {
+    const Json told = answer("user", Json{{"user", user}}.dump());
+    EXPECT_EQ(told["served_by"], model_of(user));
+    ASSERT_THAT(told["others"], SizeIs(1));
+    EXPECT_NE(told["others"][0]["served_by"], model_of(user));
+    EXPECT_EQ(told["others"][0]["history"].size(), told["history"].size());
+    const Json of_old = answer("user", Json{{"user", user}, {"served_by", "old"}}.dump());
+    EXPECT_EQ(of_old["served_by"], "old");
+    EXPECT_FALSE(of_old.contains("others"));
+  }
+}
+
+TEST_F(TwoModels, AUserWhomTheOwnModelDoesNotKnowIsToldByTheOther) {
+  service_.serve(served_without([&](const std::string& user) { return model_of(user) == "new"; }),
+                 1);
+  int strangers = 0;
+  for (int u = 101; u < 130; ++u) {
+    const std::string user = fmt::format("u{}", u);
+    if (model_of(user) == "old") continue;
+    ++strangers;
+    const Json told = answer("user", Json{{"user", user}}.dump());
+    EXPECT_EQ(told["served_by"], "old");
+    EXPECT_FALSE(told["history"].empty());
+    EXPECT_FALSE(told.contains("others"));
+    EXPECT_EQ(test::fault_of(
+                  test::ask(service_, "user", Json{{"user", user}, {"served_by", "new"}}.dump()))
+                  .kind(),
+              FaultKind::kNotFound);
+  }
+  EXPECT_GT(strangers, 0);
+  EXPECT_EQ(test::fault_of(test::ask(service_, "user", R"({"user": "nobody"})")).kind(),
+            FaultKind::kNotFound);
 }
 
 TEST_F(TwoModels, AllOfThemAreDescribed) {
