@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,6 +73,9 @@ void let_name_a_model(Operation& operation, const std::vector<std::string>& name
 /// The model that answers about a user: the one that is named, else the user's own.
 [[nodiscard]] std::size_t model_for(const Service& service, const Json& request,
                                     std::string_view user);
+/// The places of users in their list, by the models that answer about them.
+[[nodiscard]] std::vector<std::vector<std::size_t>> places_by_model(
+    const Service& service, const Json& request, std::span<const std::string> users);
 /// For a question about no user: the one that is named, else the first.
 [[nodiscard]] std::size_t model_for_anyone(const Service& service, const Json& request);
 

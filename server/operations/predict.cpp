@@ -66,22 +66,19 @@ struct AskedPairs {
   return values;
 }
 
-/// The places of the pairs that each model predicts.
-[[nodiscard]] std::vector<std::vector<std::size_t>> places_by_model(const Service& service,
-                                                                    const Json& request) {
-  std::vector<std::vector<std::size_t>> places(service.split().size());
-  const Json& pairs = request["pairs"];
-  for (std::size_t p = 0; p < pairs.size(); ++p) {
-    places[model_for(service, request, id_of(pairs[p][0]))].push_back(p);
-  }
-  return places;
+[[nodiscard]] std::vector<std::string> users_of(const Json& pairs) {
+  std::vector<std::string> users;
+  users.reserve(pairs.size());
+  for (const Json& pair : pairs) users.push_back(id_of(pair[0]));
+  return users;
 }
 
 [[nodiscard]] std::string predict(const Service& service, const Json& request) {
   LeftOut left_out;
   std::vector<float> values(request["pairs"].size());
   std::string fingerprints;
-  std::vector<std::vector<std::size_t>> places = places_by_model(service, request);
+  std::vector<std::vector<std::size_t>> places =
+      places_by_model(service, request, users_of(request["pairs"]));
   for (std::size_t m = 0; m < places.size(); ++m) {
     if (places[m].empty()) continue;
     const auto model = service.model(m);

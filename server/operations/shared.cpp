@@ -103,6 +103,15 @@ std::size_t model_for(const Service& service, const Json& request, std::string_v
   return named ? *named : service.split().of_user(user);
 }
 
+std::vector<std::vector<std::size_t>> places_by_model(const Service& service, const Json& request,
+                                                      std::span<const std::string> users) {
+  std::vector<std::vector<std::size_t>> places(service.split().size());
+  for (std::size_t u = 0; u < users.size(); ++u) {
+    places[model_for(service, request, users[u])].push_back(u);
+  }
+  return places;
+}
+
 std::size_t model_for_anyone(const Service& service, const Json& request) {
   return named_model(service, request).value_or(0);
 }
@@ -114,7 +123,7 @@ void let_name_a_model(Operation& operation, const std::vector<std::string>& name
       "about",
       names);
   Json& answer = operation.answer["properties"];
-  if (operation.name == "recommend") {
+  if (operation.name == "recommend" || operation.name == "similar") {
     answer["lists"]["items"]["properties"][kServedBy] =
         choice_schema("The model that made the list", names);
   }

@@ -2,6 +2,7 @@
 /// POST /v1/similar.
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "server/operations/operations.h"
@@ -17,17 +18,11 @@ namespace {
   return static_cast<SimilarityMetric>(found - std::begin(kSimilarityMetricNames));
 }
 
-/// Users who were erased are neither asked about nor told.
-[[nodiscard]] std::vector<Index> users_in(const Json& request, const Service& service,
-                                          const ServedModel& model, Offset& left_out) {
-  const UnknownIds unknown = unknown_of(request);
-  std::vector<std::string> users = ids_of(request["users"]);
-  std::erase_if(users, [&](const std::string& user) {
-    const bool erased = service.is_erased(model, user);
-    if (erased) refuse_or_count(user, "user", "users", unknown, left_out);
-    return erased;
-  });
-  return known_rows(model.model().users, users, "user", "users", unknown, left_out);
+/// Nothing of a user who was erased.
+[[nodiscard]] std::optional<Index> row_in(const Service& service, const ServedModel& model,
+                                          bool of_items, const std::string& id) {
+  if (of_items) return model.model().items.find(id);
+  return service.is_erased(model, id) ? std::nullopt : model.model().users.find(id);
 }
 
 /// The first n of a list that are not erased.
@@ -39,8 +34,11 @@ namespace {
   return list;
 }
 
-void write_alike(JsonText& text, const AnswerList& list, bool of_items) {
+/// `model`: its name, where there are several.
+[[nodiscard]] std::string written(const AnswerList& list, const std::string& model, bool of_items) {
+  JsonText text;
   text.begin_object().key(of_items ? "item" : "user").value(list.asked);
+  if (!model.empty()) text.key("served_by").value(model);
   text.key(of_items ? "items" : "users").begin_array();
   for (const Answer& answer : list.answers) {
     text.begin_object().key(of_items ? "item" : "user").value(answer.id);
@@ -48,28 +46,78 @@ void write_alike(JsonText& text, const AnswerList& list, bool of_items) {
     text.key("score").value(answer.score).end_object();
   }
   text.end_array().end_object();
+  return text.take();
 }
 
+/// A request, and its lists in JSON: one for each id, empty where the id is left out.
+struct Alike {
+  const Service& service;
+  const Json& request;
+  bool of_items = request.contains("items");
+  Index n = request.value("n", kUsualN);
+  std::vector<std::string> ids = ids_of(request[of_items ? "items" : "users"]);
+  std::vector<std::string> lists = std::vector<std::string>(ids.size());
+  LeftOut left_out{};
+
+  /// The places of the ids that each model answers.
+  [[nodiscard]] std::vector<std::vector<std::size_t>> places() const {
+    if (!of_items) return places_by_model(service, request, ids);
+    std::vector<std::vector<std::size_t>> all(service.split().size());
+    std::vector<std::size_t>& some = all[model_for_anyone(service, request)];
+    some.resize(ids.size());
+    std::iota(some.begin(), some.end(), std::size_t{0});
+    return all;
+  }
+
+  /// Rows of a model; those that it does not know are no places any more.
+  [[nodiscard]] std::vector<Index> rows_in(const ServedModel& model,
+                                           std::vector<std::size_t>& places) {
+    std::vector<Index> rows;
+    std::erase_if(places, [&](std::size_t place) {
+      const auto row = row_in(service, model, of_items, ids[place]);
+      if (row) {
+        rows.push_back(*row);
+      } else {
+        refuse_or_count(ids[place], of_items ? "item" : "user", of_items ? "items" : "users",
+                        unknown_of(request), of_items ? left_out.items : left_out.users);
+      }
+      return !row;
+    });
+    return rows;
+  }
+
+  void ask(const ServedModel& model, const std::string& name, std::vector<std::size_t> places) {
+    SimilarQuestion question;
+    question.side = of_items ? Side::kItems : Side::kUsers;
+    question.n = of_items ? n : n + static_cast<Index>(service.erased_users());
+    question.metric = metric_of(request);
+    question.rows = rows_in(model, places);
+    auto place = places.begin();
+    model.queries().similar(question, [&](const AnswerList& list) {
+      lists[*place++] =
+          written(of_items ? list : without_erased(service, model, list, n), name, of_items);
+    });
+  }
+};
+
 [[nodiscard]] std::string similar(const Service& service, const Json& request) {
-  const auto model = service.model(model_for_anyone(service, request));
-  const bool of_items = request.contains("items");
-  LeftOut left_out;
-  SimilarQuestion question;
-  question.side = of_items ? Side::kItems : Side::kUsers;
-  const Index n = request.value("n", kUsualN);
-  question.n = of_items ? n : n + static_cast<Index>(service.erased_users());
-  question.metric = metric_of(request);
-  question.rows = of_items ? known_rows(model->model().items, ids_of(request["items"]), "item",
-                                        "items", unknown_of(request), left_out.items)
-                           : users_in(request, service, *model, left_out.users);
-  check_answers(std::ssize(request[of_items ? "items" : "users"]), n, service.limits().answers);
+  Alike alike{service, request};
+  check_answers(std::ssize(alike.ids), alike.n, service.limits().answers);
+  std::string fingerprints;
+  std::vector<std::vector<std::size_t>> places = alike.places();
+  for (std::size_t m = 0; m < places.size(); ++m) {
+    if (places[m].empty()) continue;
+    const auto model = service.model(m);
+    add_fingerprint(fingerprints, *model);
+    alike.ask(*model, service.split().names()[m], std::move(places[m]));
+  }
   JsonText text;
-  text.begin_object().key("model").value(model->fingerprint()).key("lists").begin_array();
-  model->queries().similar(question, [&](const AnswerList& list) {
-    write_alike(text, of_items ? list : without_erased(service, *model, list, n), of_items);
-  });
+  text.begin_object().key("model").value(fingerprints).key("lists").begin_array();
+  for (const std::string& list : alike.lists) {
+    if (!list.empty()) text.raw(list);
+  }
   text.end_array();
-  write_left_out(text, left_out);
+  write_left_out(text, alike.left_out);
   text.end_object();
   return text.take();
 }

@@ -210,6 +210,33 @@ TEST_F(TwoModels, PairsArePredictedByTheModelsOfTheirUsers) {
   }
 }
 
+TEST_F(TwoModels, SimilarUsersAreThoseOfTheUsersOwnModels) {
+  service_.serve(test::served("user-knn"), 1);
+  Json users = Json::array();
+  for (int u = 101; u < 130; ++u) users.push_back(fmt::format("u{}", u));
+  users.insert(users.begin() + 3, "nobody");
+  const Json body =
+      answer("similar", Json{{"users", users}, {"unknown", "leave_out"}, {"n", 3}}.dump());
+  EXPECT_EQ(body["left_out"]["users"], 1);
+  users.erase(3);
+  ASSERT_THAT(body["lists"], SizeIs(users.size()));
+  for (std::size_t l = 0; l < users.size(); ++l) {
+    const auto user = users[l].get<std::string>();
+    const Json alone =
+        answer("similar",
+               Json{{"users", {user}}, {"served_by", model_of(user)}, {"n", 3}}.dump())["lists"][0];
+    EXPECT_EQ(body["lists"][l], alone);
+    EXPECT_EQ(alone["user"], user);
+    EXPECT_EQ(alone["served_by"], model_of(user));
+    EXPECT_THAT(alone["users"], SizeIs(testing::Ge(1)));
+  }
+  EXPECT_EQ(body["model"], "memory,memory");
+  const Json items = answer("similar", R"({"items": ["i101", "i102"]})");
+  EXPECT_EQ(items["model"], "memory");
+  EXPECT_EQ(items["lists"][1]["item"], "i102");
+  EXPECT_EQ(items["lists"][1]["served_by"], "old");
+}
+
 TEST_F(TwoModels, AUserIsToldByAllThatKnowIt) {
   for (const std::string user : {"u101", "u102", "u103", "u104", "u105"}) {
     const Json told = answer("user", Json{{"user", user}}.dump());
