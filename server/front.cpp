@@ -110,8 +110,8 @@ void add_parameter(Json& request, const Operation& operation, const std::string&
   }
   if (operation.read) return operation.read(http);
   Json request = method == Method::kPost ? json_body_of(http) : Json::object();
-  for (const auto& [name, text] : target.query) add_parameter(request, operation, name, text);
   if (!from_path.name.empty()) request[from_path.name] = from_path.value;
+  for (const auto& [name, text] : target.query) add_parameter(request, operation, name, text);
   if (method != Method::kPost) check_one_of(operation.parameters, request, {}, query_name);
   check(operation.parameters, request);
   return request;

@@ -76,6 +76,10 @@ TEST_F(FrontTest, HasAStatusForEachFault) {
   EXPECT_THAT(get("/v1/recommend?n=1").body, HasSubstr("exactly one of user, like\""));
   EXPECT_EQ(get("/v1/recommend?user=u101&n=ten").status, 400);
   EXPECT_EQ(get("/v1/recommend?user=u101&n=1&n=2").status, 400);
+  EXPECT_THAT(get("/v1/users/u101?user=u102").body, HasSubstr("user is given twice"));
+  EXPECT_EQ(get("/v1/users/u101?user=u101").status, 400);
+  EXPECT_EQ(reply({.method = "DELETE", .target = "/v1/users/u101?user=u102"}).status, 400);
+  EXPECT_EQ(get("/v1/users/u101").status, 200);
   EXPECT_EQ(get("/v1/predict").status, 405);
   EXPECT_THAT(get("/v1/predict").headers, HasSubstr("Allow: POST\r\n"));
   EXPECT_EQ(reply({.method = "BREW", .target = "/v1/model"}).status, 405);
