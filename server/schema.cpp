@@ -78,9 +78,11 @@ void check_choice(const Json& schema, const Json& value, const std::string& name
 }
 
 void check_text(const Json& schema, const Json& value, const std::string& name) {
+  if (!value.is_string()) return;
+  const auto& text = value.get_ref<const std::string&>();
+  if (text.empty() && schema.contains("minLength")) refuse(name, "is empty");
   const auto longest = schema.find("maxLength");
-  if (longest == schema.end() || !value.is_string()) return;
-  if (value.get_ref<const std::string&>().size() <= longest->get<std::size_t>()) return;
+  if (longest == schema.end() || text.size() <= longest->get<std::size_t>()) return;
   refuse(name, fmt::format("is longer than {} bytes", longest->get<std::size_t>()),
          FaultKind::kTooLarge);
 }
@@ -191,6 +193,11 @@ Json text_schema(std::string description, Offset longest) {
   Json schema{{"type", "string"}};
   if (longest > 0) schema["maxLength"] = longest;
   return described(std::move(schema), std::move(description));
+}
+
+Json not_empty(Json schema) {
+  schema["minLength"] = 1;
+  return schema;
 }
 
 Json whole_schema(std::string description, Offset low, Offset high) {

@@ -26,6 +26,8 @@ struct Member {
 /// A text or a whole number: ids are text, and integers are taken too.
 [[nodiscard]] Json id_schema(std::string description);
 [[nodiscard]] Json text_schema(std::string description, Offset longest = 0);
+/// The same without the empty text.
+[[nodiscard]] Json not_empty(Json schema);
 [[nodiscard]] Json whole_schema(std::string description, Offset low, Offset high);
 /// Any whole number, as answers have it.
 [[nodiscard]] Json count_schema(std::string description);

@@ -192,13 +192,14 @@ void write_events(JsonText& text, const std::vector<StoredEvent>& events) {
 }
 
 [[nodiscard]] std::vector<Member> members_of_an_event(bool required) {
-  return {{"user", id_schema("Who"), required},
-          {"item", id_schema("What; one that the model does not know joins at its next update"),
+  return {{"user", not_empty(id_schema("Who")), required},
+          {"item",
+           not_empty(id_schema("What; one that the model does not know joins at its next update")),
            required},
           {"value", number_schema("As in training: a rating, or a count. Absent: a like")},
           {"time", number_schema("Seconds since 1970. Absent: now")},
-          {"key",
-           text_schema("Of events with one key the first is kept: for sending again", kLongestId)}};
+          {"key", not_empty(text_schema(
+                      "Of events with one key the first is kept: for sending again", kLongestId))}};
 }
 
 [[nodiscard]] Json events_parameters(const Limits& limits) {

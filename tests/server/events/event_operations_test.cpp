@@ -144,7 +144,9 @@ TEST_F(EventsOfOneModel, RefuseWhatIsNoEvent) {
   EXPECT_THAT(refused(R"({"user": "a", "item": "b", "time": 1700000000000})"),
               HasSubstr("not milliseconds"));
   EXPECT_THAT(refused(R"({"events": [{"user": "a", "item": "b"}, {"user": "", "item": "b"}]})"),
-              HasSubstr("events[1]: user is empty"));
+              HasSubstr("events[1].user: events[1].user is empty"));
+  EXPECT_EQ(refused(R"({"user": "a", "item": ""})"), "item: item is empty");
+  EXPECT_EQ(refused(R"({"user": "a", "item": "b", "key": ""})"), "key: key is empty");
   EXPECT_THAT(refused(R"({"events": [{"user": "a", "item": "b"}], "item": "b"})"),
               HasSubstr("nothing"));
   EXPECT_EQ(live_.store().count(), 0);
