@@ -48,11 +48,12 @@ struct PathMatch {
   return text;
 }
 
-/// The member that a name of a query string stands for; null where there is none.
+/// The member that a name of a query string stands for; null where there is none. Members that no
+/// query string can give have an empty name.
 [[nodiscard]] const Json* member_of(const Json& properties, const std::string& name,
                                     std::string& member) {
   for (const auto& [candidate, schema] : properties.items()) {
-    if (query_name(candidate, schema) != name) continue;
+    if (name.empty() || query_name(candidate, schema) != name) continue;
     member = candidate;
     return &schema;
   }

@@ -74,6 +74,8 @@ TEST_F(FrontTest, HasAStatusForEachFault) {
   EXPECT_EQ(get("/v1/recommend?user=u101&m=1").status, 400);
   EXPECT_THAT(get("/v1/recommend?users=u101").body, HasSubstr("did you mean user?"));
   EXPECT_THAT(get("/v1/recommend?n=1").body, HasSubstr("exactly one of user, like\""));
+  EXPECT_THAT(get("/v1/recommend?=1").body, HasSubstr("there is no parameter '' here\""));
+  EXPECT_EQ(get("/v1/recommend?user=u101&=1").status, 400);
   EXPECT_EQ(get("/v1/recommend?user=u101&n=ten").status, 400);
   EXPECT_EQ(get("/v1/recommend?user=u101&n=1&n=2").status, 400);
   EXPECT_THAT(get("/v1/users/u101?user=u102").body, HasSubstr("user is given twice"));
