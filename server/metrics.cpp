@@ -35,8 +35,10 @@ void Metrics::count_request(std::size_t operation, int status, double seconds) {
 
 void Metrics::count_model_loaded(std::size_t model) {
   ++models_loaded_;
-  last_refused_[model] = false;
+  forget_refused(model);
 }
+
+void Metrics::forget_refused(std::size_t model) { last_refused_[model] = false; }
 
 void Metrics::count_model_refused(std::size_t model) {
   ++models_refused_;

@@ -26,6 +26,7 @@ class Metrics {
   void count_request(std::size_t operation, int status, double seconds);
   void count_model_loaded(std::size_t model);
   void count_model_refused(std::size_t model);
+  void forget_refused(std::size_t model);
 
   std::atomic<std::int64_t> connections{0};          ///< open now
   std::atomic<std::int64_t> connections_refused{0};  ///< at the limit, or without descriptors

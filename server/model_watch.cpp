@@ -61,7 +61,14 @@ bool ModelWatch::resolved() {
   const auto now = stamp_of(source_.path);
   const bool rests = now && now == seen_;
   seen_ = now;
+  if (rests && *now == served_ && refused_) forget_refused();
   return rests && *now != served_ && now != refused_;
+}
+
+void ModelWatch::forget_refused() {
+  refused_.reset();
+  service_.keep_model(place_);
+  say_(fmt::format("the refused model is gone: {} is that of the model that is served", source_.path));
 }
 
 void ModelWatch::load() {

@@ -33,6 +33,8 @@ class ModelWatch {
   void work();
   /// Whether the file is a new one that has come to rest.
   [[nodiscard]] bool resolved();
+  /// The file is the served one again.
+  void forget_refused();
   void load();
 
   Service& service_;

@@ -61,4 +61,6 @@ void Service::serve(std::shared_ptr<const ServedModel> model, std::size_t place)
 
 void Service::refuse_model(std::size_t place) { metrics_.count_model_refused(place); }
 
+void Service::keep_model(std::size_t place) { metrics_.forget_refused(place); }
+
 }  // namespace likewise::server

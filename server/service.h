@@ -33,6 +33,8 @@ class Service {
   void serve(std::shared_ptr<const ServedModel> model, std::size_t place = 0);
   /// A model that could not be loaded: counted, and told by /metrics.
   void refuse_model(std::size_t place = 0);
+  /// The file that was refused is gone: the one of the model that is served is there again.
+  void keep_model(std::size_t place = 0);
 
   /// Events that count beside the model; both outlive the service, and come before its first model.
   /// Without them the server keeps none.

@@ -380,6 +380,19 @@ def test_a_broken_model_is_refused(serve, cinema, tmp_path):
     assert server.get("/v1/model")[1]["model"] != first
 
 
+def test_a_model_that_is_back_in_its_place_is_not_refused(serve, cinema, tmp_path):
+    shutil.copy(cinema / "model.safetensors", tmp_path / "served")
+    server = serve("--watch", 0.05, model="served")
+    os.rename(tmp_path / "served", tmp_path / "good")
+    (tmp_path / "served").write_bytes(b"no model")
+    server.wait_for("the new model is refused")
+    assert server.metric("likewise_model_refused") == 1
+    os.replace(tmp_path / "good", tmp_path / "served")
+    server.wait_for("the refused model is gone")
+    assert server.metric("likewise_model_refused") == 0
+    assert server.metric("likewise_models_loaded_total") == 1
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_ends_once_requests_are_answered(serve, number):
     server = serve()
