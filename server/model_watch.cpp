@@ -68,7 +68,8 @@ bool ModelWatch::resolved() {
 void ModelWatch::forget_refused() {
   refused_.reset();
   service_.keep_model(place_);
-  say_(fmt::format("the refused model is gone: {} is that of the model that is served", source_.path));
+  say_(fmt::format("the refused model is gone: {} is that of the model that is served",
+                   source_.path));
 }
 
 void ModelWatch::load() {

@@ -8,7 +8,7 @@
 namespace likewise::server {
 namespace {
 
-constexpr std::uint32_t kDaySeconds = 24 * 3600;
+constexpr std::int64_t kDaySeconds = 24 * 3600;
 
 [[nodiscard]] std::uint64_t pair_of(std::string_view user, std::string_view item) {
   return hash_of(item, hash_of(user));
@@ -42,13 +42,13 @@ void Follows::offer(std::size_t model, std::string_view user, std::string_view i
   *place = {pair, second_now(), static_cast<std::uint32_t>(model)};
 }
 
-void Follows::event(std::string_view user, std::string_view item) {
+void Follows::event(std::string_view user, std::string_view item, Microseconds time) {
   const std::uint64_t pair = pair_of(user, item);
-  const std::uint32_t second = second_now();
+  const std::int64_t second = time / kPerSecond;
   const std::lock_guard lock(lock_of(pair));
   Offered* const places = places_of(pair);
   for (Offered* place = places; place != places + kWays; ++place) {
-    if (place->time == 0 || place->pair != pair) continue;
+    if (place->time == 0 || place->pair != pair || second < place->time) continue;
     if (second - place->time <= kDaySeconds) {
       counters_[place->model].followed.fetch_add(1, std::memory_order_relaxed);
     }

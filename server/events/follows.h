@@ -15,7 +15,7 @@
 namespace likewise::server {
 
 /// What models offered, and which of it was followed by an event of the same user and item within
-/// a day. Remembers the last million offers or so, in 16 MB. Thread-safe.
+/// a day, by the time of the event. Remembers the last million offers or so, in 16 MB. Thread-safe.
 class Follows {
  public:
   struct Count {
@@ -26,7 +26,8 @@ class Follows {
   explicit Follows(std::size_t models);
 
   void offer(std::size_t model, std::string_view user, std::string_view item);
-  void event(std::string_view user, std::string_view item);
+  /// One from before an offer does not follow it, whenever it is told of; another one may.
+  void event(std::string_view user, std::string_view item, Microseconds time = now());
   [[nodiscard]] Count count(std::size_t model) const;
 
  private:

@@ -52,7 +52,7 @@ namespace {
 
 [[nodiscard]] std::string acknowledged(const Service& service, const Appended& appended) {
   for (const StoredEvent& one : appended.events) {
-    if (one.position > 0) service.follows().event(one.event.user, one.event.item);
+    if (one.position > 0) service.follows().event(one.event.user, one.event.item, one.event.time);
   }
   const auto all = std::ssize(appended.events);
   JsonText text;

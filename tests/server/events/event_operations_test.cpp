@@ -78,6 +78,18 @@ TEST_P(EventsOfAnyModel, WhatAUserTookIsNotOfferedAgain) {
   EXPECT_EQ(service_.follows().count(0).followed, 1);
 }
 
+TEST_F(EventsOfOneModel, WhatWasDoneBeforeTheOfferDoesNotFollowIt) {
+  const Json lists =
+      answer_of(ask(service_, "recommend", R"({"users": ["u105"], "n": 1})"))["lists"];
+  const Json item = lists[0]["items"][0]["item"];
+  const auto followed_after = [&](const Json& event) {
+    static_cast<void>(answer_of(ask(service_, "events", event.dump())));
+    return service_.follows().count(0).followed;
+  };
+  EXPECT_EQ(followed_after({{"user", "u105"}, {"item", item}, {"time", 1'700'000'000}}), 0);
+  EXPECT_EQ(followed_after({{"user", "u105"}, {"item", item}}), 1);
+}
+
 TEST_P(EventsOfAnyModel, SomebodyNewIsKnownByEvents) {
   EXPECT_EQ(fault("recommend", R"({"users": ["new"]})").kind(), FaultKind::kNotFound);
   static_cast<void>(answer("events", R"({"events": [{"user": "new", "item": "i103", "value": 2},

@@ -25,6 +25,22 @@ TEST(Follows, CountOnceWhatWasOfferedToTheUser) {
   EXPECT_EQ(follows.count(1).followed, 1);
 }
 
+TEST(Follows, CountByTheTimeOfTheEvent) {
+  Follows follows(1);
+  const Microseconds day = 24 * 3600 * kPerSecond;
+  const Microseconds start = now();
+  follows.offer(0, "ann", "a");
+  follows.event("ann", "a", 0);
+  follows.event("ann", "a", start - kPerSecond);
+  EXPECT_EQ(follows.count(0).followed, 0);
+  follows.event("ann", "a", now());  // the offer still waits for one
+  EXPECT_EQ(follows.count(0).followed, 1);
+  follows.offer(0, "ann", "b");
+  follows.event("ann", "b", now() + day + kPerSecond);
+  follows.event("ann", "b", now());
+  EXPECT_EQ(follows.count(0).followed, 1);
+}
+
 TEST(Follows, RemembersTheLastHundredsOfThousands) {
   Follows follows(1);
   constexpr int kOffers = 200'000;
