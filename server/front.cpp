@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "likewise/error.h"
+#include "server/host_name.h"
 #include "server/openapi.h"
 #include "server/page/page_files.h"
 #include "server/query_string.h"
@@ -127,11 +128,6 @@ void add_parameter(Json& request, const Operation& operation, const std::string&
           .headers = fmt::format("{}ETag: {}\r\n", kPageHeaders, file.tag)};
 }
 
-[[nodiscard]] std::string_view host_name(std::string_view host) {
-  if (host.starts_with('[')) return host.substr(0, host.find(']') + 1);
-  return host.substr(0, host.find(':'));
-}
-
 [[nodiscard]] bool is_address(std::string_view name) {
   return name.starts_with('[') || name.find_first_not_of("0123456789.") == std::string_view::npos;
 }
@@ -158,7 +154,7 @@ std::shared_ptr<const Tokens> Front::tokens() const {
 }
 
 void Front::check_host(std::string_view host) const {
-  const std::string_view name = host_name(host);
+  const std::string name = host_name(host);
   const bool known = door_.any_host || is_address(name) || name == "localhost" ||
                      std::ranges::find(door_.hosts, name) != door_.hosts.end();
   if (known) return;

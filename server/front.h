@@ -45,7 +45,8 @@ struct Task {
 /// What is common to all requests, whoever sends them.
 struct Door {
   /// Names that a request may call this server by; empty: any. Beside localhost and addresses.
-  /// Without it a page of another site could reach a server on loopback by a name of its own.
+  /// As read_host_name() has them. Without it a page of another site could reach a server on
+  /// loopback by a name of its own.
   bool any_host = false;
   std::vector<std::string> hosts{};
 };

@@ -22,6 +22,7 @@
 #include "options/titles.h"
 #include "server/events/live.h"
 #include "server/events/updater.h"
+#include "server/host_name.h"
 #include "server/http/http_server.h"
 #include "server/model_watch.h"
 #include "verb.h"
@@ -77,6 +78,7 @@ struct Serve {
                  {"--access-log", log_path, PathUse::kOutput}});
     const server::Address address = server::read_address(listen);
     refuse_open_door(address);
+    read_hosts(address);
     Progress progress(common.quiet);
     progress.stage("load");
     serve(address, progress);
@@ -118,6 +120,11 @@ struct Serve {
                 fmt::format("--listen {} lets other machines ask: name their tokens by --tokens "
                             "FILE, or say --allow-anonymous",
                             listen));
+  }
+
+  void read_hosts(const server::Address& address) {
+    refuse_idle(*given, "--host", address.is_loopback(), "a --listen on loopback");
+    for (std::string& host : hosts) host = server::read_host_name(host);
   }
 
   void serve(const server::Address& address, Progress& progress) {

@@ -275,6 +275,18 @@ def test_other_machines_need_tokens_or_a_word(serve, program, cinema):
     assert open_to_all.get("/v1/model")[0] == 200
 
 
+def test_names_of_the_server(serve, program, cinema):
+    server = serve("--host", "Films.Example")
+    assert server.get("/healthz", headers={"Host": "films.EXAMPLE.:80"})[0] == 200
+    assert server.get("/healthz", headers={"Host": "films"})[0] == 403
+    model = cinema / "model.safetensors"
+    for name in ("films.example:443", "https://films.example", "*", ""):
+        assert "is no name of a host" in program("serve", model, "--host", name, exit_code=2).stderr
+    for door in (["--allow-anonymous"], ["--tokens", "tokens"]):
+        stderr = program("serve", model, "--listen", "0.0.0.0:0", *door, "--host", "films", exit_code=2).stderr
+        assert "--host would do nothing here: it needs a --listen on loopback" in stderr
+
+
 def test_rate_of_a_client(serve):
     server = serve("--rate", 3)
     found = [server.get("/v1/model") for _ in range(6)]

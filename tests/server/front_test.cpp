@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "server/host_name.h"
 #include "server/json_text.h"
 #include "server/openapi.h"
 #include "server/strict_json.h"
@@ -98,16 +99,30 @@ TEST_F(FrontTest, OnlyAnswersToItsOwnNames) {
   const auto status = [&](std::string_view host) {
     return reply({.method = "GET", .target = "/healthz", .host = host}).status;
   };
-  for (const char* host : {"localhost", "localhost:80", "127.0.0.1:8080", "[::1]:8080", ""}) {
+  for (const char* host : {"localhost", "localhost:80", "LocalHost", "localhost.:80",
+                           "127.0.0.1:8080", "[::1]:8080", ""}) {
     EXPECT_EQ(status(host), 200) << host;
   }
   EXPECT_EQ(status("evil.example"), 403);
   EXPECT_EQ(status("127.0.0.1.evil.example"), 403);
-  const Front named(service, {false, {"films.example"}});
-  EXPECT_EQ(std::get<server::Task>(
-                named.take({.method = "GET", .target = "/healthz", .host = "films.example:443"}))
-                .request,
-            Json::object());
+  const Front named(service, {false, {server::read_host_name("Films.Example.")}});
+  for (const char* host : {"films.example:443", "FILMS.example", "films.example."}) {
+    EXPECT_EQ(
+        std::get<server::Task>(named.take({.method = "GET", .target = "/healthz", .host = host}))
+            .request,
+        Json::object())
+        << host;
+  }
+}
+
+TEST(HostName, IsReadOrRefused) {
+  EXPECT_EQ(server::read_host_name("Films_2.example-1.ORG."), "films_2.example-1.org");
+  for (const char* text : {"", ".", "*", "*.example", "films.example:443", "https://films.example",
+                           "films..example", ".films", "[::1]", "films.example/x", "fé.example"}) {
+    EXPECT_THAT(error_of(ErrorKind::kInvalidArgument, [&] { (void)server::read_host_name(text); }),
+                HasSubstr("is no name of a host"))
+        << text;
+  }
 }
 
 TEST_F(FrontTest, TokensOpenWhatTheyMay) {
