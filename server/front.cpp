@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "likewise/error.h"
+#include "server/ascii.h"
 #include "server/host_name.h"
 #include "server/openapi.h"
 #include "server/page/page_files.h"
@@ -89,14 +90,31 @@ void add_parameter(Json& request, const Operation& operation, const std::string&
   request[member] = value_of(*schema, text);
 }
 
+[[nodiscard]] std::string_view trimmed(std::string_view text) {
+  const std::size_t first = std::min(text.find_first_not_of(" \t"), text.size());
+  return text.substr(first, text.find_last_not_of(" \t") + 1 - first);
+}
+
+/// Takes off what stands before the next mark, and the mark.
+[[nodiscard]] std::string_view take_part(std::string_view& text, char mark) {
+  const std::size_t end = std::min(text.find(mark), text.size());
+  const std::string_view part = trimmed(text.substr(0, end));
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return part;
+}
+
+/// JSON in UTF-8, which is the only one that there is.
 [[nodiscard]] bool is_json(std::string_view content_type) {
-  constexpr std::string_view kJson = "application/json";
-  const std::string_view type = content_type.substr(0, content_type.find(';'));
-  return type.size() >= kJson.size() &&
-         std::ranges::equal(
-             type.substr(0, kJson.size()), kJson,
-             [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; }) &&
-         type.find_first_not_of(" \t", kJson.size()) == std::string_view::npos;
+  if (!is_same_name(take_part(content_type, ';'), "application/json")) return false;
+  while (!content_type.empty()) {
+    std::string_view value = take_part(content_type, ';');
+    if (!is_same_name(take_part(value, '='), "charset")) continue;
+    if (value.size() > 1 && value.starts_with('"') && value.ends_with('"')) {
+      value = value.substr(1, value.size() - 2);
+    }
+    if (!is_same_name(value, "utf-8") && !is_same_name(value, "utf8")) return false;
+  }
+  return true;
 }
 
 [[nodiscard]] Json request_in(const Operation& operation, Method method, const HttpRequest& http,
@@ -137,7 +155,7 @@ void add_parameter(Json& request, const Operation& operation, const std::string&
 Json json_body_of(const HttpRequest& http) {
   if (!is_json(http.content_type)) {
     throw Fault(FaultKind::kUnsupportedMediaType,
-                "a body must be JSON, with Content-Type: application/json");
+                "a body must be JSON in UTF-8, with Content-Type: application/json");
   }
   return read_json(http.body);
 }

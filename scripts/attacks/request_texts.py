@@ -17,7 +17,8 @@ HEADERS = [b"X: " + b"a" * 20000, b"Host: evil.example", b"Host:", b"Content-Len
            b"Content-Length: 18446744073709551616", b"Content-Length: 99999999", b"Transfer-Encoding: chunked", b"Transfer-Encoding: gzip",
            b"Transfer-Encoding: chunked, chunked", b"Expect: 100-continue", b"Expect: something", b"Connection: close",
            b"Connection: upgrade", b"Upgrade: h2c", b"X : y", b" folded", b"X: \x00", b"X: \x80\xff", b": no name", b"X" * 9000 + b": y",
-           b"Authorization: Bearer x", b"If-None-Match: *", b"Origin: http://evil.example", b"Content-Type: text/plain"]
+           b"Authorization: Bearer x", b"If-None-Match: *", b"Origin: http://evil.example", b"Content-Type: text/plain",
+           b"Content-Encoding: gzip"]
 CHUNKS = [b"5\r\nhello\r\n0\r\n\r\n", b"5;a=b\r\n{}   \r\n0\r\nX: y\r\n\r\n", b"-1\r\n", b"ffffffffffffffffff\r\n", b"0\r\n", b"5\nhello",
           b"5;" + b"x" * 40000, b"0\r\n" + b"X: y\r\n" * 8000, b"1\r\n{\r\n" * 3000, b"2\r\n{}\r\n0\r\n\r\n", b"0" * 40000, b"2\r\n{}0\r\n\r\n"]
 METHODS = [b"GET", b"POST", b"DELETE", b"PUT", b"HEAD", b"OPTIONS", b"TRACE", b"CONNECT", b"PATCH", b"get", b"", b"G" * 9000]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http/request_reader.h"
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -55,6 +56,17 @@ void check_framing(const http::request<http::string_body>& message) {
               "Transfer-Encoding");
 }
 
+/// A body is read as it came.
+void check_coding(const http::request<http::string_body>& message) {
+  const auto [first, last] = message.equal_range(http::field::content_encoding);
+  const bool is_plain = std::all_of(first, last, [](const auto& coding) {
+    return coding.value().empty() || boost::beast::iequals(coding.value(), "identity");
+  });
+  if (is_plain) return;
+  throw Fault(FaultKind::kUnsupportedMediaType,
+              "bodies come uncompressed, without Content-Encoding", "Content-Encoding");
+}
+
 }  // namespace
 
 struct RequestReader::Parser {
@@ -99,6 +111,7 @@ void RequestReader::check_header() const {
                             with_commas(static_cast<Offset>(limits_.target))));
   }
   check_framing(message);
+  if (body_bytes() > 0) check_coding(message);
 }
 
 bool RequestReader::header_done() const { return parser_->in.is_header_done(); }

@@ -88,6 +88,16 @@ TEST_F(FrontTest, HasAStatusForEachFault) {
   EXPECT_EQ(reply({.method = "BREW", .target = "/v1/model"}).status, 405);
   EXPECT_EQ(post("/v1/recommend", "{}", "text/plain").status, 415);
   EXPECT_EQ(post("/v1/recommend", "{", "application/json; charset=utf-8").status, 400);
+  for (const char* type : {"application/json;charset=utf-8", "Application/JSON ; Charset=\"UTF-8\"",
+                           "application/json; a=b; charset=utf8", "application/json;"}) {
+    EXPECT_EQ(post("/v1/recommend", R"({"users": ["u101"]})", type).status, 200) << type;
+  }
+  for (const char* type :
+       {"application/json; charset=latin1", "application/json;charset=\"utf-16\"",
+        "application/json; charset=utf-8; charset=utf-16", "application/json; charset",
+        "application/jsonx", "", ";"}) {
+    EXPECT_EQ(post("/v1/recommend", R"({"users": ["u101"]})", type).status, 415) << type;
+  }
   EXPECT_EQ(post("/v1/recommend?n=1", R"({"users": ["u101"]})").status, 400);
   EXPECT_EQ(reply({.method = "GET", .target = "/v1/model", .body = "x"}).status, 400);
   const Json body = Json::parse(get("/v1/recommend?user=nobody").body);

@@ -119,6 +119,24 @@ TEST(RequestReader, RefusesWhatCouldBeReadInTwoWays) {
   EXPECT_EQ(status_of_bytes("\x16\x03\x01\x02"), 400);
 }
 
+TEST(RequestReader, RefusesCompressedBodies) {
+  const auto status = [](const std::string& coding, const std::string& rest) {
+    return status_of_bytes("POST / HTTP/1.1\r\nContent-Encoding: " + coding + "\r\n" + rest);
+  };
+  const std::string body = "Content-Length: 5\r\n\r\nhello";
+  const std::string chunks = "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
+  for (const char* coding :
+       {"gzip", "br", "identity, gzip", "identity\r\nContent-Encoding: gzip"}) {
+    EXPECT_EQ(status(coding, body), 415) << coding;
+    EXPECT_EQ(status(coding, chunks), 415) << coding;
+  }
+  for (const char* coding : {"identity", "Identity", ""}) {
+    EXPECT_EQ(status(coding, body), 200) << coding;
+    EXPECT_EQ(status(coding, chunks), 200) << coding;
+  }
+  EXPECT_EQ(status("gzip", "\r\n"), 200);  // of nothing
+}
+
 /// What stands around the chunks of a body counts as header: it must not pile up.
 TEST(RequestReader, KeepsNoEndlessChunkHeadersAndTrailers) {
   const std::string post = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
