@@ -180,9 +180,10 @@ void Front::check_host(std::string_view host) const {
               fmt::format("this server does not go by the name '{}'", printable(name)), "Host");
 }
 
-std::variant<Task, Reply> Front::find_task(const HttpRequest& http) const {
-  check_host(http.host);
+std::variant<Task, Reply> Front::find_task(HttpRequest http) const {
   const Target target = read_target(http.target);
+  if (!target.authority.empty()) http.host = target.authority;
+  check_host(http.host);
   const auto method = method_of(http.method);
   const std::vector<Operation>& all = service_.operations();
   std::vector<Method> others;

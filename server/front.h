@@ -18,7 +18,7 @@ namespace likewise::server {
 /// A request as it came, read but not understood.
 struct HttpRequest {
   std::string_view method{};
-  std::string_view target{};  ///< "/v1/recommend?user=1"
+  std::string_view target{};  ///< "/v1/recommend?user=1", or a whole address
   std::string_view host{};
   std::string_view authorization{};
   std::string_view content_type{};
@@ -71,7 +71,7 @@ class Front {
   [[nodiscard]] const Service& service() const { return service_; }
 
  private:
-  [[nodiscard]] std::variant<Task, Reply> find_task(const HttpRequest& request) const;
+  [[nodiscard]] std::variant<Task, Reply> find_task(HttpRequest http) const;
   void check_host(std::string_view host) const;
   [[nodiscard]] std::shared_ptr<const Tokens> tokens() const;
 

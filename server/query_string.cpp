@@ -2,7 +2,9 @@
 #include "server/query_string.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "server/ascii.h"
 #include "server/fault.h"
 
 namespace likewise::server {
@@ -34,14 +36,31 @@ namespace {
   return result;
 }
 
+/// Takes "http://localhost:8080" off an address that begins so.
+[[nodiscard]] std::string take_authority(std::string_view& text) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!is_same_name(text.substr(0, scheme.size()), scheme)) continue;
+    text.remove_prefix(scheme.size());
+    const std::string authority(text.substr(0, text.find_first_of("/?")));
+    if (authority.empty() || authority.find('@') != std::string::npos) {
+      throw Fault(FaultKind::kInvalidArgument, "the address must name its host, and no user");
+    }
+    text.remove_prefix(authority.size());
+    return authority;
+  }
+  return {};
+}
+
 }  // namespace
 
 Target read_target(std::string_view text) {
-  if (!text.starts_with('/')) {
+  std::string authority = take_authority(text);
+  const bool is_root = !authority.empty() && !text.starts_with('/');  // a slash may be left out
+  if (!is_root && !text.starts_with('/')) {
     throw Fault(FaultKind::kInvalidArgument, "the address must begin with a slash");
   }
   const std::size_t mark = std::min(text.find('?'), text.size());
-  Target target{decoded(text.substr(0, mark), false), {}};
+  Target target{std::move(authority), is_root ? "/" : decoded(text.substr(0, mark), false), {}};
   std::string_view rest = text.substr(std::min(mark + 1, text.size()));
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('&'), rest.size());

@@ -47,8 +47,10 @@ constexpr std::string_view kLastChunk = "0\r\n\r\n";
 /// What the next one of a chain of servers could read in another way, and the parser lets pass.
 void check_framing(const http::request<http::string_body>& message) {
   const auto hosts = message.equal_range(http::field::host);
-  if (std::distance(hosts.first, hosts.second) > 1) {
-    throw Fault(FaultKind::kInvalidArgument, "the header names two hosts", "Host");
+  const auto count = std::distance(hosts.first, hosts.second);
+  if (count > 1) throw Fault(FaultKind::kInvalidArgument, "the header names two hosts", "Host");
+  if (count == 0 && message.version() == 11) {
+    throw Fault(FaultKind::kInvalidArgument, "a request of HTTP/1.1 names its host", "Host");
   }
   const auto coding = message.find(http::field::transfer_encoding);
   if (coding == message.end() || boost::beast::iequals(coding->value(), "chunked")) return;

@@ -194,6 +194,10 @@ def test_every_status_that_a_request_may_have(serve):
         stream.sendall(b"POST /v1/recommend HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}")
         stream.shutdown(socket.SHUT_WR)
         assert statuses(everything(stream)) == [415]
+    whole = b"GET http://localhost:%d/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" % server.port
+    with server.raw() as stream:
+        stream.sendall(whole + whole.replace(b"Host: localhost\r\n", b""))
+        assert statuses(everything(stream)) == [200, 400]
 
 
 def test_requests_in_a_row_on_one_connection(serve):

@@ -125,6 +125,24 @@ TEST_F(FrontTest, OnlyAnswersToItsOwnNames) {
   }
 }
 
+/// Its own host takes the place of the header's.
+TEST_F(FrontTest, TakesWholeAddresses) {
+  const auto status = [&](std::string_view target, std::string_view host = "localhost") {
+    return reply({.method = "GET", .target = target, .host = host}).status;
+  };
+  EXPECT_EQ(status("http://localhost:9101/healthz"), 200);
+  EXPECT_EQ(status("HTTPS://LocalHost/healthz", "evil.example"), 200);
+  EXPECT_EQ(status("http://localhost"), 200);  // the page
+  EXPECT_EQ(status("http://localhost?n=1"), 200);
+  EXPECT_EQ(get("http://localhost/v1/items?n=3").body, get("/v1/items?n=3").body);
+  EXPECT_EQ(status("http://evil.example/healthz"), 403);
+  for (const char* target :
+       {"http://", "http:///healthz", "http://localhost:x@evil.example/healthz",
+        "ftp://localhost/healthz", "localhost/healthz", "http:/healthz", "*", ""}) {
+    EXPECT_EQ(status(target), 400) << target;
+  }
+}
+
 TEST(HostName, IsReadOrRefused) {
   EXPECT_EQ(server::read_host_name("Films_2.example-1.ORG."), "films_2.example-1.org");
   for (const char* text : {"", ".", "*", "*.example", "films.example:443", "https://films.example",

@@ -54,7 +54,7 @@ TEST(RequestReader, TakesBytesAsTheyCome) {
 }
 
 TEST(RequestReader, TakesChunksByteByByte) {
-  const std::string head = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::string head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
   for (const std::string chunks :
        {"5\r\nhello\r\n0;x\r\nX: y\r\n\r\n", "0\r\nX: y\r\n\r\n", "0\r\n\r\n"}) {
     RequestReader reader{Limits{}};
@@ -76,16 +76,23 @@ TEST(RequestReader, HasAStatusForEachLimit) {
   limits.body = 10;
   const std::string host = "Host: localhost\r\n";
   EXPECT_EQ(status_of_bytes("GET / HTTP/1.1\r\n" + host + "\r\n", limits), 200);
-  EXPECT_EQ(status_of_bytes("GET /" + std::string(200, 'a') + " HTTP/1.1\r\n\r\n", limits), 414);
-  EXPECT_EQ(status_of_bytes("GET /" + std::string(2000, 'a'), limits), 414);
-  EXPECT_EQ(status_of_bytes("GET /" + std::string(2000, 'a') + " HTTP/1.1\r\n\r\n", limits), 414);
-  EXPECT_EQ(status_of_bytes("GET / HTTP/1.1\r\nX: " + std::string(2000, 'a') + "\r\n\r\n", limits),
-            431);
-  EXPECT_EQ(status_of_bytes("POST / HTTP/1.1\r\nContent-Length: 11\r\n\r\n", limits), 413);
   EXPECT_EQ(
-      status_of_bytes("POST / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n", limits),
+      status_of_bytes("GET /" + std::string(200, 'a') + " HTTP/1.1\r\nHost: a\r\n\r\n", limits),
+      414);
+  EXPECT_EQ(status_of_bytes("GET /" + std::string(2000, 'a'), limits), 414);
+  EXPECT_EQ(
+      status_of_bytes("GET /" + std::string(2000, 'a') + " HTTP/1.1\r\nHost: a\r\n\r\n", limits),
+      414);
+  EXPECT_EQ(status_of_bytes(
+                "GET / HTTP/1.1\r\nHost: a\r\nX: " + std::string(2000, 'a') + "\r\n\r\n", limits),
+            431);
+  EXPECT_EQ(status_of_bytes("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\n", limits),
+            413);
+  EXPECT_EQ(
+      status_of_bytes("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\n",
+                      limits),
       400);
-  EXPECT_EQ(status_of_bytes("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+  EXPECT_EQ(status_of_bytes("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
                             "6\r\nhello \r\n6\r\nworld!\r\n0\r\n\r\n",
                             limits),
             413);
@@ -93,35 +100,45 @@ TEST(RequestReader, HasAStatusForEachLimit) {
 
 TEST(RequestReader, RefusesWhatCouldBeReadInTwoWays) {
   const std::string chunks = "5\r\nhello\r\n0\r\n\r\n";
-  EXPECT_EQ(status_of_bytes("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks), 200);
-  EXPECT_EQ(status_of_bytes("POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: "
+  EXPECT_EQ(
+      status_of_bytes("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks),
+      200);
+  EXPECT_EQ(status_of_bytes("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: "
                             "chunked\r\n\r\n" +
                             chunks),
             400);
-  EXPECT_EQ(status_of_bytes("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: "
-                            "5\r\n\r\n" +
-                            chunks),
-            400);
   EXPECT_EQ(
-      status_of_bytes("POST / HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!"),
+      status_of_bytes("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: "
+                      "5\r\n\r\n" +
+                      chunks),
       400);
-  EXPECT_EQ(status_of_bytes("POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n"), 400);
+  EXPECT_EQ(
+      status_of_bytes(
+          "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!"),
+      400);
+  EXPECT_EQ(status_of_bytes("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n"), 400);
   for (const char* coding : {"gzip", "gzip, chunked", "chunked, gzip", "identity"}) {
-    EXPECT_EQ(status_of_bytes(fmt::format("POST / HTTP/1.1\r\nTransfer-Encoding: {}\r\n\r\n{}",
-                                          coding, chunks)),
+    EXPECT_EQ(status_of_bytes(fmt::format(
+                  "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: {}\r\n\r\n{}", coding, chunks)),
               400)
         << coding;
   }
-  EXPECT_EQ(status_of_bytes("POST / HTTP/1.1\r\nTransfer-Encoding: Chunked\r\n\r\n" + chunks), 200);
+  EXPECT_EQ(
+      status_of_bytes("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n" + chunks),
+      200);
   EXPECT_EQ(status_of_bytes("GET / HTTP/1.1\r\nHost: localhost\r\nHost: elsewhere\r\n\r\n"), 400);
+  EXPECT_EQ(status_of_bytes("GET / HTTP/1.1\r\n\r\n"), 400);
+  EXPECT_EQ(status_of_bytes("GET / HTTP/1.1\r\nHost:\r\n\r\n"), 200);
+  EXPECT_EQ(status_of_bytes("GET / HTTP/1.0\r\n\r\n"), 200);
   EXPECT_EQ(status_of_bytes("GET / HTTP/3.0\r\n\r\n"), 400);
-  EXPECT_EQ(status_of_bytes("GET /a b HTTP/1.1\r\n\r\n"), 400);
+  EXPECT_EQ(status_of_bytes("GET /a b HTTP/1.1\r\nHost: a\r\n\r\n"), 400);
   EXPECT_EQ(status_of_bytes("\x16\x03\x01\x02"), 400);
 }
 
 TEST(RequestReader, RefusesCompressedBodies) {
   const auto status = [](const std::string& coding, const std::string& rest) {
-    return status_of_bytes("POST / HTTP/1.1\r\nContent-Encoding: " + coding + "\r\n" + rest);
+    return status_of_bytes("POST / HTTP/1.1\r\nHost: a\r\nContent-Encoding: " + coding + "\r\n" +
+                           rest);
   };
   const std::string body = "Content-Length: 5\r\n\r\nhello";
   const std::string chunks = "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
@@ -139,7 +156,7 @@ TEST(RequestReader, RefusesCompressedBodies) {
 
 /// What stands around the chunks of a body counts as header: it must not pile up.
 TEST(RequestReader, KeepsNoEndlessChunkHeadersAndTrailers) {
-  const std::string post = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::string post = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
   const std::string most(Limits{}.header, 'a');
   EXPECT_EQ(status_of_bytes(post + "5;x=" + most), 431);
   EXPECT_EQ(status_of_bytes(post + std::string(most.size() + 1, '0')), 431);
@@ -155,7 +172,7 @@ TEST(RequestReader, OldClientsAreNotKept) {
   (void)old.put("GET / HTTP/1.0\r\n\r\n");
   EXPECT_FALSE(old.keeps_alive());
   RequestReader ending{Limits{}};
-  (void)ending.put("GET / HTTP/1.1\r\nConnection: close\r\n\r\n");
+  (void)ending.put("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
   EXPECT_FALSE(ending.keeps_alive());
 }
 
