@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <limits>
 #include <optional>
 
 #include <fmt/format.h>
@@ -25,9 +28,15 @@ namespace {
               name);
 }
 
+/// 10, and 10.0 too.
+[[nodiscard]] bool is_whole(const Json& value) {
+  return value.is_number_integer() ||
+         (value.is_number_float() && std::floor(value.get<double>()) == value.get<double>());
+}
+
 [[nodiscard]] bool has_type(const Json& value, std::string_view type) {
   if (type == "string") return value.is_string();
-  if (type == "integer") return value.is_number_integer();
+  if (type == "integer") return is_whole(value);
   if (type == "number") return value.is_number();
   if (type == "boolean") return value.is_boolean();
   if (type == "array") return value.is_array();
@@ -57,6 +66,14 @@ void check_type(const Json& type, const Json& value, const std::string& name) {
     wanted += fmt::format("{}{}", wanted.empty() ? "" : " or ", words_of(one));
   }
   refuse(name, "must be " + wanted);
+}
+
+/// Ids are text: of a number whose digits were not kept it is not known.
+void check_digits(const Json& type, const Json& value, const std::string& name) {
+  if (!type.is_array() || !value.is_number_float()) return;
+  refuse(name, fmt::format("must be a text or a whole number, in digits alone and up to {}: send a "
+                           "longer id as a text",
+                           std::numeric_limits<std::uint64_t>::max()));
 }
 
 void check_range(const Json& schema, const Json& value, const std::string& name) {
@@ -255,6 +272,7 @@ void check(const Json& schema, const Json& value, const std::string& name) {
   const auto forms = schema.find("anyOf");
   if (forms != schema.end()) return check_forms(*forms, value, name);
   check_type(schema["type"], value, name);
+  check_digits(schema["type"], value, name);
   check_range(schema, value, name);
   check_choice(schema, value, name);
   check_text(schema, value, name);

@@ -26,7 +26,11 @@ class Builder : public nlohmann::json_sax<Json> {
   bool boolean(bool value) override { return put(Json(value)); }
   bool number_integer(number_integer_t value) override { return put(Json(value)); }
   bool number_unsigned(number_unsigned_t value) override { return put(Json(value)); }
-  bool number_float(number_float_t value, const string_t&) override { return put(Json(value)); }
+  /// 10.0 and 1e1 are the whole number 10, as in JSON Schema; up to where a double has them all.
+  bool number_float(number_float_t value, const string_t&) override {
+    if (std::abs(value) >= 0x1p53 || std::floor(value) != value) return put(Json(value));
+    return put(Json(static_cast<number_integer_t>(value)));
+  }
   bool string(string_t& value) override { return put(Json(std::move(value))); }
   bool binary(binary_t&) override { return false; }
   bool start_object(std::size_t) override { return open(Json::object()); }

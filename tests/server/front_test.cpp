@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -60,6 +61,17 @@ TEST_F(FrontTest, TakesTheSameFromAddressAndBody) {
       R"({"users": ["u101", "u102"], "n": 3, "include_seen": true, "deny": ["i101"], "unknown": "leave_out"})");
   EXPECT_EQ(by_address.status, 200) << by_address.body;
   EXPECT_EQ(by_address.body, by_body.body);
+}
+
+TEST_F(FrontTest, WholeNumbersAreWholeHoweverTheyAreWritten) {
+  const Reply plain = post("/v1/recommend", R"({"users": ["u101"], "n": 10})");
+  EXPECT_EQ(plain.status, 200);
+  for (const char* n : {"10.0", "1e1", "100e-1"}) {
+    EXPECT_EQ(post("/v1/recommend", fmt::format(R"({{"users": ["u101"], "n": {}}})", n)).body,
+              plain.body)
+        << n;
+  }
+  EXPECT_THAT(post("/v1/recommend", R"({"users": [7.0]})").body, HasSubstr("user '7' is not"));
 }
 
 TEST_F(FrontTest, DecodesAddresses) {
