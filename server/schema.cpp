@@ -22,6 +22,13 @@ namespace {
   return schema;
 }
 
+/// JSON Schema counts characters; this server counts bytes, which are as many or more.
+[[nodiscard]] Json with_longest(Json schema, std::string description, Offset longest) {
+  schema["maxLength"] = longest;
+  return described(std::move(schema), fmt::format("{}{}At most {} bytes", description,
+                                                  description.empty() ? "" : ". ", longest));
+}
+
 [[noreturn]] void refuse(const std::string& name, const std::string& what,
                          FaultKind kind = FaultKind::kInvalidArgument) {
   throw Fault(kind, fmt::format("{} {}", name.empty() ? "the request" : printable(name), what),
@@ -202,14 +209,14 @@ void check_one_of(const Json& schema, const Json& value, const std::string& name
   if (found != 1) refuse(name, fmt::format("must have exactly one of {}", all));
 }
 
-Json id_schema(std::string description) {
-  return described({{"type", {"string", "integer"}}, {"maxLength", 1024}}, std::move(description));
+Json id_schema(std::string description, Offset longest) {
+  return with_longest({{"type", {"string", "integer"}}}, std::move(description), longest);
 }
 
 Json text_schema(std::string description, Offset longest) {
   Json schema{{"type", "string"}};
-  if (longest > 0) schema["maxLength"] = longest;
-  return described(std::move(schema), std::move(description));
+  return longest > 0 ? with_longest(std::move(schema), std::move(description), longest)
+                     : described(std::move(schema), std::move(description));
 }
 
 Json not_empty(Json schema) {

@@ -23,8 +23,9 @@ struct Member {
   bool required = false;
 };
 
-/// A text or a whole number: ids are text, and integers are taken too.
-[[nodiscard]] Json id_schema(std::string description);
+/// A text or a whole number: ids are text, and integers are taken too. `longest`, here and below:
+/// in bytes, as the description says.
+[[nodiscard]] Json id_schema(std::string description, Offset longest = 1024);
 [[nodiscard]] Json text_schema(std::string description, Offset longest = 0);
 /// The same without the empty text.
 [[nodiscard]] Json not_empty(Json schema);

@@ -192,9 +192,10 @@ void write_events(JsonText& text, const std::vector<StoredEvent>& events) {
 }
 
 [[nodiscard]] std::vector<Member> members_of_an_event(bool required) {
-  return {{"user", not_empty(id_schema("Who")), required},
+  return {{"user", not_empty(id_schema("Who", kLongestId)), required},
           {"item",
-           not_empty(id_schema("What; one that the model does not know joins at its next update")),
+           not_empty(id_schema("What; one that the model does not know joins at its next update",
+                               kLongestId)),
            required},
           {"value", number_schema("As in training: a rating, or a count. Absent: a like")},
           {"time", number_schema("Seconds since 1970. Absent: now")},

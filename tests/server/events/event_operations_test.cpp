@@ -164,6 +164,22 @@ TEST_F(EventsOfOneModel, RefuseWhatIsNoEvent) {
   EXPECT_EQ(live_.store().count(), 0);
 }
 
+TEST_F(EventsOfOneModel, TheirDocumentSaysHowLongIdsMayBe) {
+  for (const Operation& operation : service_.operations()) {
+    if (operation.name != "events") continue;
+    for (const char* member : {"user", "item", "key"}) {
+      const Json& schema = operation.parameters["properties"][member];
+      EXPECT_EQ(schema["maxLength"], kLongestId) << member;
+      EXPECT_THAT(schema["description"].get<std::string>(), HasSubstr("At most 256 bytes"));
+      Json event{{"user", "a"}, {"item", "b"}};
+      event[member] = std::string(kLongestId, 'x');
+      EXPECT_EQ(answer_of(ask(service_, "events", event.dump()))["accepted"], 1) << member;
+      event[member] = std::string(kLongestId + 1, 'x');
+      EXPECT_EQ(fault_of(ask(service_, "events", event.dump())).kind(), FaultKind::kTooLarge);
+    }
+  }
+}
+
 TEST(EventOperations, SeveralRequestsAreStoredTogetherAndAnsweredAlone) {
   const likewise::test::TemporaryFolder folder;
   Live live(open_event_store(folder / "events"));
