@@ -36,7 +36,7 @@ struct FeatureTable {
 
 /// The columns that name these tags, "column=tag". None where some are without: those of one column
 /// alone.
-[[nodiscard]] std::vector<std::string> columns_of(const IdMap& tags);
+[[nodiscard]] std::vector<std::string> feature_columns(const IdMap& tags);
 
 struct FeatureOptions {
   /// Names or 1-based numbers: the id, then the columns of tags. Empty: the id is the column with a

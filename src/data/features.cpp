@@ -371,7 +371,7 @@ class NumberParts {
                                                        const FeatureColumns& columns,
                                                        const std::set<std::size_t>& named,
                                                        const IdMap& tags, const IdMap& known) {
-  const std::vector<std::string> there = columns_of(known);
+  const std::vector<std::string> there = feature_columns(known);
   if (there.empty()) return {};
   std::vector<std::string> unknown;
   for (const std::size_t column : columns.tags) {
@@ -462,7 +462,7 @@ FeatureTable features_from_text(std::string_view text, const std::string& file, 
   return made;
 }
 
-std::vector<std::string> columns_of(const IdMap& tags) {
+std::vector<std::string> feature_columns(const IdMap& tags) {
   std::vector<std::string> columns;
   for (Index tag = 0; tag < tags.size(); ++tag) {
     const std::string name = tags.name(tag);

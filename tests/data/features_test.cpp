@@ -72,7 +72,7 @@ TEST(ReadFeatures, NumbersAndNamesAreThoseOfTagsThatAreKnown) {
 
 TEST(ReadFeatures, ColumnsThatAModelHasNoTagOfAreTold) {
   const FeatureTable learned = table_of("id,age,country\n1,20,PT\n2,30,GR\n");
-  EXPECT_THAT(columns_of(learned.tags), ElementsAre("age", "country"));
+  EXPECT_THAT(feature_columns(learned.tags), ElementsAre("age", "country"));
   const auto unknown = [&](const std::string& text) {
     return table_of(text, {.known = &learned.tags}).unknown_columns;
   };
@@ -83,7 +83,7 @@ TEST(ReadFeatures, ColumnsThatAModelHasNoTagOfAreTold) {
   EXPECT_THAT(unknown("id,country,x\na,PT,\n"), IsEmpty()) << "x holds nothing";
   EXPECT_THAT(unknown("id,tag\na,country=PT\n"), IsEmpty()) << "tags with their columns' names";
   const FeatureTable of_one = table_of("id,genres\n1,a=b|c\n");
-  EXPECT_THAT(columns_of(of_one.tags), IsEmpty());
+  EXPECT_THAT(feature_columns(of_one.tags), IsEmpty());
   EXPECT_THAT(table_of("id,kind\n9,c\n", {.known = &of_one.tags}).unknown_columns, IsEmpty());
 }
 

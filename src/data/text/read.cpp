@@ -360,6 +360,9 @@ Interactions read_rows(const Texts& texts, OpenFile first, ReadSummary& summary,
 
 Interactions read_texts(const Texts& texts, ReadSummary* summary, const RunControl& control) {
   const ReadOptions& options = texts.options();
+  if (options.whole_ids) {
+    throw Error(ErrorKind::kInvalidArgument, "whole_ids is an option of rows in memory");
+  }
   ReadSummary met;
   OpenFile first = texts.open(0);
   const FileFormat format = first.format;

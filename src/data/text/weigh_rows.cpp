@@ -96,6 +96,12 @@ void fade(Staged<TimedRow>& staged, const ReadOptions& options, const std::strin
 
 }  // namespace
 
+std::string half_life_of_ratings() {
+  return fmt::format(
+      "{} is for implicit feedback: an old rating is not a lower one. Drop old ratings with {}",
+      mention("half_life"), mention("since"));
+}
+
 bool needs_times(const ReadOptions& options) {
   return options.since || options.until || options.half_life;
 }
@@ -110,9 +116,7 @@ void check_weighing(const ReadOptions& options, Duplicates policy, bool has_time
     refuse(file, fmt::format("the half-life must be above 0 seconds, not {}", *options.half_life));
   }
   if (options.half_life && options.values == Values::kRequired) {
-    refuse(file, fmt::format("{} is for implicit feedback: an old rating is not a lower one. Drop "
-                             "old ratings with {}",
-                             mention("half_life"), mention("since")));
+    refuse(file, half_life_of_ratings());
   }
   if (options.since && options.until && *options.since >= *options.until) {
     refuse(file, fmt::format("{} must lie before {}", mention("since", written(*options.since)),

@@ -10,6 +10,9 @@
 
 namespace likewise {
 
+/// Why a half-life is refused of ratings.
+[[nodiscard]] std::string half_life_of_ratings();
+
 /// Whether the options ask for what only times can tell, beside keeping them.
 [[nodiscard]] bool needs_times(const ReadOptions& options);
 /// Throws kInvalidArgument for options of time that cannot be, or where `has_times` is false and

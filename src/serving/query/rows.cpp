@@ -49,7 +49,7 @@ class UsualValue {
               fmt::format("the model has learned no feature '{}'; its features are {}. Leave out "
                           "what it does not know, or name it as there",
                           printable(table.unknown_columns.front()),
-                          printable(fmt::format("{}", fmt::join(columns_of(known.tags), ", ")))));
+                          printable(fmt::format("{}", fmt::join(feature_columns(known.tags), ", ")))));
 }
 
 [[noreturn]] void refuse_stranger(const Features& known, const FeatureTable& table, Index row) {

@@ -39,6 +39,18 @@ TEST(ReadText, PrefersTheDelimiterThatFitsAllLines) {
   EXPECT_THAT(bad_data("alone\nlonely\n"), HasSubstr("found no delimiter"));
 }
 
+TEST(ReadText, IdsAreNoWholeNumbersWithFractions) {
+  EXPECT_THAT(bad_data("user,item\n1.0,a\n2.00,b\n"),
+              HasSubstr("all ids of column 1 (user) are whole numbers with a fraction, such as "
+                        "'1.0': write them as whole numbers"));
+  EXPECT_THAT(bad_data("user,item\nu,7.0\n"), HasSubstr("column 2 (item)"));
+  EXPECT_EQ(read_text("user,item\n1.0,a\n2.5,b\n").users.name(0), "1.0");
+  EXPECT_EQ(read_text("user,item\n1.,a\n").users.name(0), "1.");
+  const std::string why = error_of(ErrorKind::kInvalidArgument,
+                                   [] { (void)read_text("1,2\n", {.whole_ids = true}); });
+  EXPECT_EQ(why, "whole_ids is an option of rows in memory");
+}
+
 TEST(ReadText, FindsHeadersAndWellKnownNames) {
   ReadSummary summary;
   for (const std::string header : {"userId,movieId,rating", "USER_ID,Item,Score",
