@@ -17,6 +17,12 @@ namespace {
 
 using Json = nlohmann::json;
 
+/// Of a number's text: "0.00e5", and not "1e-400".
+[[nodiscard]] bool is_zero(std::string_view text) {
+  return text.substr(0, text.find_first_of("eE")).find_first_of("123456789") ==
+         std::string_view::npos;
+}
+
 /// Builds the tree from the parser's events, and stops it where a limit is passed.
 class Builder : public nlohmann::json_sax<Json> {
  public:
@@ -27,7 +33,11 @@ class Builder : public nlohmann::json_sax<Json> {
   bool number_integer(number_integer_t value) override { return put(Json(value)); }
   bool number_unsigned(number_unsigned_t value) override { return put(Json(value)); }
   /// 10.0 and 1e1 are the whole number 10, as in JSON Schema; up to where a double has them all.
-  bool number_float(number_float_t value, const string_t&) override {
+  bool number_float(number_float_t value, const string_t& text) override {
+    if (value == 0.0 && !is_zero(text)) {
+      throw Fault(FaultKind::kInvalidArgument,
+                  fmt::format("the body has a number that is out of range: {}", printable(text)));
+    }
     if (std::abs(value) >= 0x1p53 || std::floor(value) != value) return put(Json(value));
     return put(Json(static_cast<number_integer_t>(value)));
   }

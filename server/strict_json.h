@@ -16,7 +16,7 @@ struct JsonLimits {
 
 /// Numbers without a fraction are integers, however they are written.
 /// Throws Fault: invalid_argument for text that is not JSON (with its place), for a name that comes
-/// twice in an object and for numbers out of range, too_large beyond the limits.
+/// twice in an object and for numbers out of range (1e999, 1e-999), too_large beyond the limits.
 [[nodiscard]] nlohmann::json read_json(std::string_view text, const JsonLimits& limits = {});
 
 }  // namespace likewise::server

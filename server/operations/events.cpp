@@ -17,9 +17,7 @@ namespace {
 
 /// Throws Fault naming `where`, the event's place in its list.
 [[nodiscard]] Event event_of(const Json& json, Microseconds at, const std::string& where) {
-  Event event{id_of(json["user"]), id_of(json["item"]), {}, at, {}};
-  const auto value = json.find("value");
-  if (value != json.end()) event.value = value->get<float>();
+  Event event{id_of(json["user"]), id_of(json["item"]), value_in(json, where), at, {}};
   const auto time = json.find("time");
   if (time != json.end()) event.time = microseconds_of(time->get<double>());
   event.key = json.value("key", "");

@@ -35,6 +35,9 @@ inline constexpr Index kUsualN = 10;
 /// A text or an integer, as text.
 [[nodiscard]] std::string id_of(const Json& value);
 [[nodiscard]] std::vector<std::string> ids_of(const Json& list);
+/// The value of an event or a like, where it has one. A Fault that names `parameter` for one that
+/// is not 0 and would become 0.
+[[nodiscard]] std::optional<float> value_in(const Json& entry, const std::string& parameter);
 
 /// How many ids were left out because the model does not have them.
 struct LeftOut {

@@ -13,10 +13,7 @@ constexpr const char* kServedBy = "served_by";
 
 [[nodiscard]] Like like_of(const Json& json) {
   if (!json.is_object()) return {id_of(json)};
-  Like like{id_of(json["item"])};
-  const auto value = json.find("value");
-  if (value != json.end()) like.value = value->get<float>();
-  return like;
+  return {id_of(json["item"]), value_in(json, "likes")};
 }
 
 }  // namespace
@@ -28,6 +25,16 @@ void refuse_id(std::string_view kind, const std::string& id, const std::string& 
 
 std::string id_of(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::optional<float> value_in(const Json& entry, const std::string& parameter) {
+  const auto found = entry.find("value");
+  if (found == entry.end()) return {};
+  const auto exact = found->get<double>();
+  const auto value = static_cast<float>(exact);
+  if (value != 0.0F || exact == 0.0) return value;
+  throw Fault(FaultKind::kInvalidArgument,
+              fmt::format("value {} is too close to 0 for a number of 32 bits", exact), parameter);
 }
 
 std::vector<std::string> ids_of(const Json& list) {

@@ -270,6 +270,9 @@ TEST(StrictJson, RefusesWhatOthersGuessAt) {
   EXPECT_EQ(kind(""), 400);
   EXPECT_EQ(kind("{} x"), 400);
   EXPECT_EQ(kind("[1e999]"), 400);
+  EXPECT_EQ(kind("[1e-999]"), 400);
+  EXPECT_EQ(kind("[-0.01E-999]"), 400);
+  EXPECT_EQ(kind("[0.0, 0e9, -0.0E-999]"), 200);
   EXPECT_EQ(kind("\"\xFF\""), 400);
   EXPECT_EQ(kind("[NaN]"), 400);
   EXPECT_EQ(kind("[[[[1]]]]"), 200);

@@ -173,6 +173,8 @@ TEST(Operations, RefuseWithASentence) {
        FaultKind::kInvalidArgument, "allow", "nothing may be recommended"},
       {"recommend", R"({"likes": [{"item": "i101", "value": 1}, {"item": "i101", "value": 2}]})",
        FaultKind::kInvalidArgument, "", "twice"},
+      {"recommend", R"({"likes": [{"item": "i101", "value": 1e-300}]})",
+       FaultKind::kInvalidArgument, "likes", "too close to 0"},
       {"recommend", R"({"likes": [{"value": 1}]})", FaultKind::kInvalidArgument, "likes[0].item",
        "missing"},
       {"recommend", many.c_str(), FaultKind::kTooLarge, "users", "1,001 entries, more than 1,000"},

@@ -153,6 +153,8 @@ TEST_F(EventsOfOneModel, RefuseWhatIsNoEvent) {
   };
   EXPECT_EQ(refused(R"({"user": "a"})"), "item: an event needs an item");
   EXPECT_THAT(refused(R"({"user": "a", "item": "b", "value": 1e9})"), HasSubstr("at most"));
+  EXPECT_EQ(refused(R"({"events": [{"user": "a", "item": "b", "value": -1e-300}]})"),
+            "events[0]: value -1e-300 is too close to 0 for a number of 32 bits");
   EXPECT_THAT(refused(R"({"user": "a", "item": "b", "time": 1700000000000})"),
               HasSubstr("not milliseconds"));
   EXPECT_THAT(refused(R"({"events": [{"user": "a", "item": "b"}, {"user": "", "item": "b"}]})"),
