@@ -46,8 +46,8 @@ TEST(ReadText, IdsAreNoWholeNumbersWithFractions) {
   EXPECT_THAT(bad_data("user,item\nu,7.0\n"), HasSubstr("column 2 (item)"));
   EXPECT_EQ(read_text("user,item\n1.0,a\n2.5,b\n").users.name(0), "1.0");
   EXPECT_EQ(read_text("user,item\n1.,a\n").users.name(0), "1.");
-  const std::string why = error_of(ErrorKind::kInvalidArgument,
-                                   [] { (void)read_text("1,2\n", {.whole_ids = true}); });
+  const std::string why =
+      error_of(ErrorKind::kInvalidArgument, [] { (void)read_text("1,2\n", {.whole_ids = true}); });
   EXPECT_EQ(why, "whole_ids is an option of rows in memory");
 }
 
