@@ -129,10 +129,10 @@ struct TrainingPlan {
 /// Decides all that `request` leaves open: the algorithm ("auto": math.md, "The choice of
 /// auto"), the parameters that suit the data (math.md, "Values that suit the data"), the
 /// device, its tuning, what is validated. Throws as outline(), Error(kOutOfMemory) with the
-/// figures where the training does not fit the device, and Error(kBadData) for implicit feedback
-/// whose values are all 0.
+/// figures where the training does not fit the device, and Error(kBadData) for no interactions and
+/// for implicit feedback whose values are all 0.
 [[nodiscard]] TrainingPlan prepare(const TrainingRequest& request, const Interactions& data);
-/// The same with the outline of this request, whose device is taken.
+/// The same with the outline of this request, whose device is taken; of no interactions, too.
 [[nodiscard]] TrainingPlan prepare(const TrainingRequest& request, TrainingOutline outline,
                                    const Interactions& data);
 

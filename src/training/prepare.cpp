@@ -246,14 +246,14 @@ TrainingOutline with_device(const TrainingRequest& request, TrainingOutline outl
 }
 
 TrainingPlan prepare(const TrainingRequest& request, const Interactions& data) {
+  if (data.by_user.nnz() == 0) {
+    throw Error(ErrorKind::kBadData, "there are no interactions: nothing to learn from");
+  }
   return prepare(request, outline(request), data);
 }
 
 TrainingPlan prepare(const TrainingRequest& request, TrainingOutline outline,
                      const Interactions& data) {
-  if (data.by_user.nnz() == 0) {
-    throw Error(ErrorKind::kBadData, "there are no interactions: nothing to learn from");
-  }
   require_no_half_life(data, feedback_of(outline.params));
   const CsrView by_user = data.by_user.view();
   AlgorithmChoice choice;
