@@ -45,11 +45,12 @@ class UsualValue {
 }
 
 [[noreturn]] void refuse_columns(const Features& known, const FeatureTable& table) {
-  throw Error(ErrorKind::kBadData,
-              fmt::format("the model has learned no feature '{}'; its features are {}. Leave out "
-                          "what it does not know, or name it as there",
-                          printable(table.unknown_columns.front()),
-                          printable(fmt::format("{}", fmt::join(feature_columns(known.tags), ", ")))));
+  throw Error(
+      ErrorKind::kBadData,
+      fmt::format("the model has learned no feature '{}'; its features are {}. Leave out "
+                  "what it does not know, or name it as there",
+                  printable(table.unknown_columns.front()),
+                  printable(fmt::format("{}", fmt::join(feature_columns(known.tags), ", ")))));
 }
 
 [[noreturn]] void refuse_stranger(const Features& known, const FeatureTable& table, Index row) {

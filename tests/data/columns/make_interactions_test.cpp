@@ -252,8 +252,8 @@ TEST(MakeInteractions, TextThatSpellsIntegersStaysText) {
     EXPECT_EQ(data.users.find("10"), 2);
     EXPECT_EQ(data.users.find(std::int64_t{10}), 2);
     EXPECT_EQ(data.users.find("010"), std::nullopt);
-    const Interactions as_in_files = make_interactions(
-        column, std::span<const std::int64_t>(items), {}, {}, {.whole_ids = true});
+    const Interactions as_in_files = make_interactions(column, std::span<const std::int64_t>(items),
+                                                       {}, {}, {.whole_ids = true});
     EXPECT_TRUE(as_in_files.users.is_integer());
     EXPECT_EQ(as_in_files.users.integers()[0], -3);
   }
