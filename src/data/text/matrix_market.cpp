@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "data/text/format.h"
+#include "data/text/words.h"
 #include "likewise/error.h"
 
 namespace likewise {
@@ -14,13 +14,6 @@ namespace {
 
 constexpr std::string_view kBanner = "%%matrixmarket";
 constexpr Delimiter kSpaces{Delimiter::kSpaces, ' '};
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
 
 [[noreturn]] void fail(const std::string& file, Offset line, const std::string& why) {
   throw Error(ErrorKind::kBadData, fmt::format("{}:{}: {}", file, line, why));

@@ -48,10 +48,7 @@ std::vector<std::string> different_words(std::span<const std::string> cells) {
 
 /// Whatever their letters' case.
 [[nodiscard]] bool is_one_of(std::span<const std::string_view> words, std::string_view cell) {
-  std::string lower(cell);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return std::find(words.begin(), words.end(), lower) != words.end();
+  return std::find(words.begin(), words.end(), lower(cell)) != words.end();
 }
 
 [[nodiscard]] bool is_dislike(std::string_view word) {
@@ -61,6 +58,13 @@ std::vector<std::string> different_words(std::span<const std::string> cells) {
 }
 
 }  // namespace
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return result;
+}
 
 Words checked_words(const ReadOptions& options) {
   Words words;

@@ -15,6 +15,9 @@ namespace likewise {
 
 using Words = std::vector<std::pair<std::string, float>>;
 
+/// `text` in lower case, letter by letter: ASCII alone.
+[[nodiscard]] std::string lower(std::string_view text);
+
 /// The words of options, in 32 bits. Throws kInvalidArgument for one that comes twice, is empty, or
 /// has a value that is not finite.
 [[nodiscard]] Words checked_words(const ReadOptions& options);
