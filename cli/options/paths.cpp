@@ -48,13 +48,45 @@ bool grows(const NamedPath& a, const NamedPath& b) {
          (a.use == PathUse::kModel && b.use == PathUse::kEarlierModel);
 }
 
+/// Where a path leads from a folder on, e.g. "new.csv"; "../elsewhere" or nothing outside of it.
+std::filesystem::path inside_of(const std::string& folder, const std::string& path) {
+  namespace fs = std::filesystem;
+  const std::string place =
+      file_identity(path);  // of a file to come: that of its folder, and "/NAME"
+  const std::string there = file_identity(folder) + "/";
+  if (place.starts_with(there)) return place.substr(there.size());
+  std::error_code unknown;
+  return fs::weakly_canonical(fs::absolute(path, unknown), unknown)
+      .lexically_relative(fs::canonical(folder, unknown));
+}
+
+/// Whether the folder, read as data, would hold the other path too; names that begin with _ or .
+/// are not read.
+bool would_hold(const std::string& folder, const std::string& other) {
+  std::error_code unknown;
+  if (!std::filesystem::is_directory(folder, unknown)) return false;
+  const auto inside = inside_of(folder, other);
+  return !inside.empty() && inside.begin()->string().find_first_of("._") != 0;
+}
+
 std::string spoken(const NamedPath& one) {
   return one.path == "-" ? one.option : fmt::format("{} ({})", one.option, printable(one.path));
+}
+
+void refuse_output_in_folder(const NamedPath& input, const NamedPath& output) {
+  if (!is_input(input) || is_input(output) || output.path == "-") return;
+  if (!would_hold(input.path, output.path)) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("{} is a folder whose files are read, and {} would be one of them: write "
+                          "it elsewhere",
+                          spoken(input), spoken(output)));
 }
 
 void check_pair(const Known& one, const Known& other) {
   const NamedPath& a = one.path;
   const NamedPath& b = other.path;
+  refuse_output_in_folder(a, b);
+  refuse_output_in_folder(b, a);
   if (grows(a, b) || !same_file(one, other)) return;
   const char* why = "are the same file, and only one could be kept: name another file for one";
   if (is_input(a) && is_input(b)) {

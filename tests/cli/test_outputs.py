@@ -88,6 +88,39 @@ def test_no_output_is_an_input(program, tmp_path, verb):
     assert (tmp_path / "file").read_text() == "precious"
 
 
+@pytest.mark.parametrize(("verb", "read"), [(verb, read) for verb in TABLE for read in TABLE[verb][1]
+                                            if read in ("RATINGS", "NEW", "FILE", "--validation")])
+def test_no_output_is_read_with_a_folder(program, tmp_path, verb, read):
+    rows = tmp_path / "folder" / "rows.csv"
+    rows.parent.mkdir()
+    rows.write_text("precious")
+    (tmp_path / "link").symlink_to("folder")
+    (tmp_path / "away").symlink_to("folder/new")
+    for write in TABLE[verb][2]:
+        for path in ("folder/rows.csv", "link/new", "folder/sub/../new", "away", "folder/below/new"):
+            stderr = program(*command(verb, {read: "folder", write: path}), exit_code=2).stderr
+            assert f"{read} (folder) is a folder whose files are read, and {write} ({path}) would be one" in stderr
+    assert rows.read_text() == "precious"
+
+
+def test_what_a_folder_leaves_out_may_be_written_there(program, tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "rows.csv").write_text("1,2,3\n1,3,4\n2,2,5\n")
+    for path in ("folder/_new", "folder/.new", "folders"):
+        program("info", "folder", "--report", path)
+        assert (tmp_path / path).exists()
+
+
+def test_no_part_of_a_split_is_read_with_its_folder(program, tmp_path):
+    (tmp_path / "train.csv").write_text("1,2,3\n1,3,4\n2,2,5\n")
+    for output in (".", "parts"):
+        assert "would be one of them" in program("split", ".", "-o", output, exit_code=2).stderr
+    assert [entry.name for entry in tmp_path.iterdir()] == ["train.csv"]
+    program("train", ".", "-o", "../model.safetensors", "--algorithm", "popular")
+    told = program("evaluate", "../model.safetensors", ".", exit_code=1).stderr
+    assert "nothing to rank" in told  # and not that standard output is in the folder
+
+
 @pytest.mark.parametrize("verb", [verb for verb in TABLE if len(TABLE[verb][2]) > 1])
 def test_no_output_is_another_output(program, tmp_path, verb):
     writes = TABLE[verb][2]

@@ -376,18 +376,35 @@ Interactions read_texts(const Texts& texts, ReadSummary* summary, const RunContr
   return data;
 }
 
+/// Whether the entry of a folder holds rows. Throws Error for what is no file.
+bool holds_rows(const std::filesystem::directory_entry& entry, const std::string& folder) {
+  const std::string name = entry.path().filename().string();
+  if (name.starts_with('_') || name.starts_with('.')) return false;
+  std::error_code failed;
+  if (entry.is_directory(failed)) {
+    throw Error(ErrorKind::kBadData,
+                fmt::format("{}: holds the folder '{}': name the folders with the files",
+                            printable(folder, 200), printable(name)));
+  }
+  const auto bytes = entry.file_size(failed);
+  if (!failed) return bytes > 0;
+  throw Error(ErrorKind::kIo,
+              fmt::format("{}: holds '{}', which is no file that can be read ({}): take it out or "
+                          "name the files",
+                          printable(folder, 200), printable(name), failed.message()));
+}
+
 /// The files of a folder that hold rows, in the order of their names.
 std::vector<std::string> files_in(const std::string& folder) {
   std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with('_') || name.starts_with('.')) continue;
-    if (entry.is_directory()) {
-      throw Error(ErrorKind::kBadData,
-                  fmt::format("{}: holds the folder '{}': name the folders with the files",
-                              printable(folder, 200), printable(name)));
-    }
-    if (entry.file_size() > 0) files.push_back(entry.path().string());
+  std::error_code failed;
+  std::filesystem::directory_iterator entries(folder, failed);
+  for (; !failed && entries != std::filesystem::directory_iterator(); entries.increment(failed)) {
+    if (holds_rows(*entries, folder)) files.push_back(entries->path().string());
+  }
+  if (failed) {
+    throw Error(ErrorKind::kIo, fmt::format("{}: cannot read the folder: {}",
+                                            printable(folder, 200), failed.message()));
   }
   std::ranges::sort(files);
   if (files.empty()) {

@@ -2,6 +2,7 @@
 /// Files: compression, what the system refuses, and real data sets.
 #include <cmath>
 #include <fstream>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -113,6 +114,26 @@ TEST(ReadFiles, SaysWhatTheSystemRefuses) {
   if (geteuid() != 0) {
     EXPECT_THAT(error(ErrorKind::kIo, locked), HasSubstr("cannot open: Permission denied"));
   }
+}
+
+TEST(ReadFiles, SaysWhatIsNoFileInAFolder) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "rows.csv") << "1,2,3\n";
+  const auto error = [&] {
+    return error_of(ErrorKind::kIo, [&] { (void)read_interactions(folder / ""); });
+  };
+  std::filesystem::create_symlink("nothing", folder / "link");
+  EXPECT_THAT(error(), HasSubstr("holds 'link', which is no file that can be read (No such file"));
+  std::filesystem::remove(folder / "link");
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_THAT(error(), HasSubstr("holds 'pipe', which is no file that can be read"));
+  std::filesystem::remove(folder / "pipe");
+  EXPECT_EQ(read_interactions(folder / "").users.size(), 1);
+  std::filesystem::permissions(folder / "", std::filesystem::perms::none);
+  if (geteuid() != 0) {
+    EXPECT_THAT(error(), HasSubstr("cannot read the folder: Permission denied"));
+  }
+  std::filesystem::permissions(folder / "", std::filesystem::perms::owner_all);
 }
 
 TEST(ReadFiles, ReadsAFile) {
