@@ -41,6 +41,21 @@ void say_read(const std::string& name, const IdMap& users, const IdMap& items,
 
 }  // namespace
 
+std::vector<std::string> entries_of(const std::string& flag,
+                                    const std::vector<std::string>& given) {
+  std::vector<std::string> entries;
+  for (const std::string& list : given) {
+    for (const std::string& entry : CLI::detail::split(list + ",", ',')) {
+      if (entry.empty()) {
+        throw CLI::ValidationError(
+            flag, fmt::format("'{}' has an empty entry: leave out the comma", printable(list)));
+      }
+      entries.push_back(entry);
+    }
+  }
+  return entries;
+}
+
 void require_one(CLI::App& app, const std::vector<CLI::Option*>& options) {
   std::string names;
   for (CLI::Option* option : options) {

@@ -68,14 +68,33 @@ template <class T>
   return choices;
 }
 
+/// The entries of a list with commas or of a repeated option. Throws CLI::ValidationError where one
+/// is empty: what comes after it would move into its place.
+[[nodiscard]] std::vector<std::string> entries_of(const std::string& flag,
+                                                  const std::vector<std::string>& given);
+
+/// What is wrong with an entry of a list; empty where nothing is.
+template <class T>
+[[nodiscard]] std::string entry_fault(const std::string& entry) {
+  if constexpr (std::is_arithmetic_v<T>) return number_fault<T>(entry);
+  return {};
+}
+
 /// A list with commas or a repeated option: `-k 10,20` or `-k 10 -k 20`.
 template <class T>
-CLI::Option* add_list(CLI::App& app, const std::string& flag, std::vector<T>& target,
-                      const std::string& description) {
-  CLI::Option* option =
-      app.add_option(flag, target, description)->delimiter(',')->allow_extra_args(false);
-  if constexpr (std::is_arithmetic_v<T>) option->check(CLI::Validator(number_fault<T>, ""));
-  return option;
+CLI::Option* add_list(
+    CLI::App& app, const std::string& flag, std::vector<T>& target, const std::string& description,
+    const std::function<std::string(const std::string&)>& fault = entry_fault<T>) {
+  const auto parse = [=, &target](const std::vector<std::string>& given) {
+    target.clear();
+    for (const std::string& entry : entries_of(flag, given)) {
+      const std::string why = fault(entry);
+      if (!why.empty()) throw CLI::ValidationError(flag, why);
+      CLI::detail::lexical_cast(entry, target.emplace_back());
+    }
+  };
+  return app.add_option_function<std::vector<std::string>>(flag, parse, description)
+      ->allow_extra_args(false);
 }
 
 /// The heading of the options of add_reading_options().

@@ -143,13 +143,13 @@ Run add_autotune(CLI::App& app) {
          "Which numbers of factors: a list, or first:last:step. Kernels come in steps of 16")
       ->type_name("LIST")
       ->capture_default_str();
-  add_list(app, "--precision", verb->precisions, "Which of auto, fp32, tf32, bf16, fp16")
+  add_list(app, "--precision", verb->precisions, "Which of auto, fp32, tf32, bf16, fp16",
+           one_of(kPrecisionNames))
       ->type_name("LIST")
-      ->check(one_of(kPrecisionNames))
       ->default_str("auto");
-  add_list(app, "--feedback", verb->feedbacks, "Which of implicit, explicit")
+  add_list(app, "--feedback", verb->feedbacks, "Which of implicit, explicit",
+           one_of(kFeedbackNames))
       ->type_name("LIST")
-      ->check(one_of(kFeedbackNames))
       ->default_str("implicit");
   add_choice<AlsSolverKind>(
       app, "--solver", {{"auto", AlsSolverKind::kAuto}, {"cholesky", AlsSolverKind::kCholesky}},
