@@ -17,11 +17,12 @@ constexpr std::size_t kReadBytes = std::size_t{1} << 18;
 class RewrittenLines final : public ByteSource {
  public:
   RewrittenLines(ByteSourcePtr raw, std::string before, RewriteLine rewrite,
-                 std::size_t max_line_bytes, std::string name)
+                 std::size_t max_line_bytes, std::string name, std::function<void()> end)
       : raw_(std::move(raw)),
         rewrite_(std::move(rewrite)),
         max_line_bytes_(max_line_bytes),
         name_(std::move(name)),
+        end_(std::move(end)),
         out_(std::move(before)) {}
 
   std::size_t read(char* to, std::size_t size) override {
@@ -51,6 +52,7 @@ class RewrittenLines final : public ByteSource {
     if (ended_ && !rest.empty()) rewrite(std::exchange(rest, {}));
     text_.erase(0, text_.size() - rest.size());
     check_length(text_.size());
+    if (ended_ && end_) end_();
   }
 
   void rewrite(std::string_view line) {
@@ -80,6 +82,7 @@ class RewrittenLines final : public ByteSource {
   RewriteLine rewrite_;
   std::size_t max_line_bytes_;
   std::string name_;
+  std::function<void()> end_;
   std::string text_;  ///< raw, from the line on that has not ended
   std::string out_;
   std::size_t at_ = 0;
@@ -90,9 +93,10 @@ class RewrittenLines final : public ByteSource {
 }  // namespace
 
 ByteSourcePtr rewritten_lines(ByteSourcePtr raw, std::string before, RewriteLine rewrite,
-                              std::size_t max_line_bytes, std::string name) {
+                              std::size_t max_line_bytes, std::string name,
+                              std::function<void()> end) {
   return std::make_unique<RewrittenLines>(std::move(raw), std::move(before), std::move(rewrite),
-                                          max_line_bytes, std::move(name));
+                                          max_line_bytes, std::move(name), std::move(end));
 }
 
 }  // namespace likewise

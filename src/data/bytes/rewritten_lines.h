@@ -14,9 +14,10 @@ namespace likewise {
 using RewriteLine = std::function<void(std::string_view line, Offset number, std::string& out)>;
 
 /// Serves `before` and then every line of `raw` as `rewrite` makes it. A line of more than
-/// `max_line_bytes` or with a zero byte is kBadData. `name` is for messages.
+/// `max_line_bytes` or with a zero byte is kBadData. `name` is for messages. `end` is called after
+/// the last line.
 [[nodiscard]] ByteSourcePtr rewritten_lines(ByteSourcePtr raw, std::string before,
                                             RewriteLine rewrite, std::size_t max_line_bytes,
-                                            std::string name);
+                                            std::string name, std::function<void()> end = {});
 
 }  // namespace likewise

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -89,6 +91,63 @@ constexpr BlockForm kKddForm{is_kdd_start, '|', append_kdd,
                              "neither 'USER|COUNT' nor item, score, day and time below it, between "
                              "tabs"};
 
+/// The number that digits write, or the largest one where it is larger; nothing without digits.
+std::optional<Offset> count_of(std::string_view digits) {
+  if (digits.empty()) return std::nullopt;
+  Offset count = 0;
+  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), count);
+  return parsed.ec == std::errc{} ? count : std::numeric_limits<Offset>::max();
+}
+
+/// Rewrites lines one after the other, and compares the rows of each block with their number.
+class Blocks {
+ public:
+  Blocks(const BlockForm& form, bool skip, std::string file)
+      : form_(form), skip_(skip), file_(std::move(file)) {}
+
+  void rewrite(std::string_view line, Offset number, std::string& out) {
+    if (is_blank_line(line)) return;
+    if (form_.is_start(line)) {
+      check_rows();
+      start(line, number);
+      return;
+    }
+    ++rows_;
+    if (!name_.empty() && form_.append(name_, line, out)) return;
+    if (!skip_) {
+      throw Error(ErrorKind::kBadData,
+                  fmt::format("{}:{}: '{}' is {}", file_, number, printable(line), form_.told));
+    }
+    out += ",,";
+  }
+
+  /// Of the block that ends here.
+  void check_rows() const {
+    if (!declared_ || *declared_ == rows_) return;
+    throw Error(ErrorKind::kBadData,
+                fmt::format("{}:{}: the block of '{}' declares {} rows but has {}: the file is "
+                            "damaged or cut off",
+                            file_, line_, printable(name_), *declared_, rows_));
+  }
+
+ private:
+  void start(std::string_view line, Offset number) {
+    const std::size_t end = line.rfind(form_.end_of_name);
+    name_ = line.substr(0, end);
+    declared_ = count_of(line.substr(end + 1));
+    line_ = number;
+    rows_ = 0;
+  }
+
+  const BlockForm& form_;
+  bool skip_;
+  std::string file_;
+  std::string name_;
+  std::optional<Offset> declared_;
+  Offset line_ = 0;  ///< where the block starts
+  Offset rows_ = 0;
+};
+
 }  // namespace
 
 bool is_netflix_start(std::string_view line) {
@@ -111,22 +170,12 @@ ByteSourcePtr blocks_as_csv(ByteSourcePtr raw, const ReadOptions& options,
                             mention("header")));
   }
   const BlockForm& form = options.format == Format::kNetflix ? kNetflixForm : kKddForm;
-  const bool skip = options.on_bad_row == BadRows::kSkip;
-  auto block = std::make_shared<std::string>();
-  const auto rewrite = [&form, skip, block, file](std::string_view line, Offset number,
-                                                  std::string& out) {
-    if (is_blank_line(line)) return;
-    if (form.is_start(line)) {
-      *block = line.substr(0, line.rfind(form.end_of_name));
-    } else if (block->empty() || !form.append(*block, line, out)) {
-      if (!skip) {
-        throw Error(ErrorKind::kBadData,
-                    fmt::format("{}:{}: '{}' is {}", file, number, printable(line), form.told));
-      }
-      out += ",,";
-    }
+  const auto blocks = std::make_shared<Blocks>(form, options.on_bad_row == BadRows::kSkip, file);
+  const auto rewrite = [blocks](std::string_view line, Offset number, std::string& out) {
+    blocks->rewrite(line, number, out);
   };
-  return rewritten_lines(std::move(raw), {}, rewrite, max_line_bytes, file);
+  const auto end = [blocks] { blocks->check_rows(); };
+  return rewritten_lines(std::move(raw), {}, rewrite, max_line_bytes, file, end);
 }
 
 }  // namespace likewise

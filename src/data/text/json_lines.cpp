@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <fmt/format.h>
@@ -104,7 +106,7 @@ class Objects {
       const bool cut = lines.position(head) == head.size() && !head.ends_with('\n');
       if (cut && !keys_.empty()) break;
       (void)for_each_value(line, [&](const std::string& key, std::string_view, bool) {
-        if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) keys_.push_back(key);
+        if (places_.try_emplace(key, keys_.size()).second) keys_.push_back(key);
       });
     }
     std::vector<int> known = event_columns(keys_);
@@ -152,9 +154,9 @@ class Objects {
   /// Keeps a value. What is wrong with it: a key that comes again, and text that may be an id and
   /// has a zero byte, which no id has.
   [[nodiscard]] std::string fault_of(const std::string& key, std::string_view text, bool is_text) {
-    const auto at = std::find(keys_.begin(), keys_.end(), key) - keys_.begin();
-    const auto place = static_cast<std::size_t>(at);
-    if (place == keys_.size()) return {};
+    const auto found = places_.find(key);
+    if (found == places_.end()) return {};
+    const std::size_t place = found->second;
     if (met_[place]) return fmt::format("has the key '{}' twice", printable(key));
     met_[place] = true;
     if (text.empty()) return {};
@@ -180,6 +182,7 @@ class Objects {
   std::string file_;
   bool skip_;
   std::vector<std::string> keys_;
+  std::unordered_map<std::string, std::size_t> places_;  ///< of the keys
   std::vector<bool> wanted_;  ///< by key: may hold users, items, values or times
   std::vector<std::string> fields_;
   std::vector<bool> met_;  ///< by key: on this line
