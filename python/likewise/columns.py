@@ -307,8 +307,6 @@ def time_column(array: Any, unit: str | None,
             raise ValueError(f"time_unit={unit!r} would do nothing: the times are text")
         written = id_column(array, "times")
         return (*_core.times_of_texts(written, time_format), written)
-    if time_format:
-        raise ValueError("time_format would do nothing: the times are not text")
     if isinstance(array, Encoded):
         raise TypeError("times are datetimes or numbers since 1970, not categories")
     if isinstance(array, Streamed):
@@ -317,7 +315,17 @@ def time_column(array: Any, unit: str | None,
         times, unit = _times_of(np.ma.getdata(array), unit)
     if is_masked(array):
         times = np.where(np.ma.getmaskarray(array), NO_TIME, times)
-    return times, unit, None
+    return (*_by_format(times, unit, time_format), None)
+
+
+def _by_format(times: npt.NDArray[np.int64], unit: str | None, time_format: str) -> Times:
+    """Whole numbers such as 20050131 as `time_format` reads them; without one as they are."""
+    if not time_format:
+        return times, unit
+    if unit is not None:
+        raise ValueError("time_format would do nothing: the times have a unit")
+    texts = np.where(times == NO_TIME, "", times.astype(str))
+    return _core.times_of_texts(id_column(texts, "times"), time_format)
 
 
 #: Units of datetimes that hold all years that a time may have, and the unit that the others become.
@@ -599,10 +607,12 @@ def _of_arrow(frame: Any, source: Source) -> Columns:
     if "time" in at and table.is_text(at["time"]):
         written = table.ids(at["time"], "times")
         times, unit = _core.times_of_texts(written, source.time_format)
+    elif "time" in at:
+        times, unit = _by_format(*_times_of_table(table, at["time"], source.time_unit), source.time_format)
     elif source.time_format:
-        raise ValueError("time_format would do nothing: there are no times that are text")
+        raise ValueError("time_format would do nothing: there are no times")
     else:
-        times, unit = _times_of_table(table, at["time"], source.time_unit) if "time" in at else (None, None)
+        times = unit = None
     if source.time_unit is not None and (times is None or written is not None):
         raise ValueError(f"time_unit={source.time_unit!r} would do nothing: "
                          + ("there are no times" if times is None else "the times are text"))

@@ -65,7 +65,8 @@ class Interactions(Framed):
     min_item_count  items with fewer, until nothing changes
     on_bad_row      "fail", or "skip": `summary` counts them
     decimal         "," where values are text or from files and have decimal commas
-    time_format     of times that are text, as strptime has it: "%m/%d/%Y"; without it ISO 8601
+    time_format     of times that are text or digits (20050131), as strptime has it: "%m/%d/%Y", "%Y%m%d"; without it
+                    ISO 8601
     format, delimiter, header  of files: "adjacency", "netflix", "kdd-cup"; one character, "tab", "space" or
                     "::"; "yes" or "no"
     threads         0 takes all cores

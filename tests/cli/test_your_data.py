@@ -343,6 +343,43 @@ def test_times_of_any_form(program, refused):
     assert "'02/30/2026'" in refused("user,item,rating,date\n1,2,3,02/30/2026\n", "--time-format", "%m/%d/%Y")
 
 
+def test_offsets_of_times_count(program, refused):
+    (program.folder / "data.csv").write_text(
+        "user,item,rating,time\n1,2,3,2020-01-01 10:00:00 +0200\n1,3,3,2020-01-01 09:00:00 +0000\n")
+    given = ("--method", "last", "--time-format", "%Y-%m-%d %H:%M:%S %z")
+    program("split", "data.csv", "-o", "parts", *given)
+    assert (program.folder / "parts/test.csv").read_text().splitlines()[1:] == ["1,3,3,2020-01-01T09:00:00Z"]
+    assert "1,2,3,2020-01-01T08:00:00Z" in (program.folder / "parts/train.csv").read_text()
+
+
+def test_seconds_are_those_since_1970_in_any_zone(program):
+    (program.folder / "data.csv").write_text("user,item,rating,time\n1,2,3,1577836800\n1,3,3,1577836801\n")
+    for zone in ("UTC", "America/New_York"):
+        program("split", "data.csv", "-o", "parts", "--at", "2020-01-01T00:00:01Z", "--time-format", "%s", env={"TZ": zone})
+        assert "1,3,3,2020-01-01T00:00:01Z" in (program.folder / "parts/test.csv").read_text()
+
+
+@pytest.mark.parametrize(("time_format", "why"), [
+    ("%Y-%m-%d %Z", "has names of zones (%Z)"), ("%G-W%V-%u", "counts years by weeks"), ("%H:%M", "has no year"),
+    ("%d.%m.", "has no year"), ("%%Y", "has no year"), ("text", "has no year"), ("%", "has no year")])
+def test_formats_that_give_no_moment_are_refused(refused, time_format, why):
+    assert f"--time-format {time_format} {why}" in refused("user,item,rating,time\n1,2,3,x\n", "--time-format", time_format)
+
+
+@pytest.mark.parametrize(("cell", "time_format", "written"), [
+    ("20200131", "%Y%m%d", "2020-01-31"), ("1998", "%Y", "1998-01-01"), ("202001312359", "%Y%m%d%H%M", "2020-01-31T23:59:00Z"),
+    ("20200131235958", "%Y%m%d%H%M%S", "2020-01-31T23:59:58Z")])
+def test_dates_without_separators_are_no_seconds(program, refused, cell, time_format, written):
+    text = f"user,item,rating,date\n1,2,3,{cell}\n1,3,3,{cell}\n"
+    assert f"--time-format {time_format}, or with --time-format %s" in refused(text)
+    program("split", "data.csv", "-o", "parts", "--method", "last", "--time-format", time_format)
+    assert written in (program.folder / "parts/test.csv").read_text()
+    if len(cell) < 14:  # the year 642,000
+        program("info", "data.csv", "--time-format", "%s")
+    (program.folder / "data.csv").write_text(text.replace(f"3,3,{cell}", "3,3,30"))  # not all are dates
+    program("info", "data.csv")
+
+
 def test_netflix_blocks(cells, program, refused):
     text = "7:\n30878,4,2005-12-26\n5,3,2004-05-03\n12:\n5,1,2005-01-02\n"
     assert cells(text, "--format", "netflix") == {("30878", "7"): 4, ("5", "7"): 3, ("5", "12"): 1}
@@ -374,3 +411,12 @@ def test_blocks_of_the_kdd_cup(cells, program, refused):
         assert cells(bad, "--format", "kdd-cup", "--on-bad-row", "skip") == {("7", "10"): 90, ("7", "11"): 0}
     assert "data.csv:5: the value 'x'" in refused(text.replace("\t50\t", "\tx\t"), "--format", "kdd-cup")
     assert "neither 'USER|COUNT'" in refused("10\t90\n", "--format", "kdd-cup")
+
+
+@pytest.mark.parametrize(("counts", "line", "told"), [
+    ((3, 1), 1, "the block of '7' declares 3 rows but has 2"), ((1, 1), 1, "the block of '7' declares 1 rows but has 2"),
+    ((2, 99999999999999999999), 4, "the block of '9' declares 9223372036854775807 rows but has 1")])
+def test_blocks_of_the_kdd_cup_are_whole(refused, counts, line, told):
+    text = "7|{}\n10\t90\n11\t0\n9|{}\n10\t50\n".format(*counts)
+    for more in ((), ("--on-bad-row", "skip")):
+        assert f"data.csv:{line}: {told}" in refused(text, "--format", "kdd-cup", *more)

@@ -632,6 +632,22 @@ def test_bools_and_numbers_as_text_are_values():
         Interactions(data, values={"view": 1})
 
 
+@pytest.mark.parametrize("frame", [dict, pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("kind", [int, float, str])
+def test_dates_without_separators_are_no_seconds(frame, kind):
+    data = {"user": [1, 2], "item": [1, 2], "value": [1.0, 2.0], "time": [kind(20200131), kind(20210131)]}
+    with pytest.raises(ValueError, match='dates without separators .20200131.: read them with time_format="%Y%m%d", or with time_'):
+        Interactions(frame(data))
+    read = Interactions(frame(data), time_format="%Y%m%d")
+    assert read.times.astype("datetime64[D]").astype(str).tolist() == ["2020-01-31", "2021-01-31"]
+    seconds = {"time_format": "%s"} if kind is str else {"time_unit": "s"}
+    assert Interactions(frame(data), **seconds).times.astype("datetime64[s]").astype(int).tolist() == [20200131, 20210131]
+    with pytest.raises(ValueError, match="time_format=.%H:%M. has no year"):
+        Interactions(frame(data), time_format="%H:%M")
+    data["time"][1] = kind(86400)
+    Interactions(frame(data))
+
+
 def test_times_as_text_and_what_they_decide():
     data = {"user": [1, 1, 2, 2], "item": [1, 1, 1, 2], "value": [4.0, 8.0, 4.0, 2.0],
             "time": ["2026-01-21", "2026-01-01", "2026-01-11T00:00:00Z", "2026-01-21"]}

@@ -118,6 +118,27 @@ Interactions make_rows(const RowColumns& columns, const ReadOptions& options, Re
 }
 
 /// Columns whose lengths have been checked.
+/// 20050131 is a day to people, and a number of seconds to the reader.
+[[noreturn]] void refuse_date_of_digits(const std::string& first, const std::string& seconds) {
+  refuse(
+      fmt::format("the times are dates without separators ({}): read them with {}, or with {} "
+                  "if they are seconds since 1970",
+                  first, mention("time_format", format_of_digits(first)), seconds));
+}
+
+/// Of numbers whose unit nobody named, missing ones left out.
+void refuse_dates_of_digits(const TimeColumn& times) {
+  if (times.unit) return;
+  std::string first;
+  for (const std::int64_t number : times.numbers) {
+    if (number == std::numeric_limits<std::int64_t>::min()) continue;
+    const std::string text = std::to_string(number);
+    if (format_of_digits(text).empty()) return;
+    if (first.empty()) first = text;
+  }
+  if (!first.empty()) refuse_date_of_digits(first, mention("time_unit", "s"));
+}
+
 Interactions make(const RowColumns& columns, const ReadOptions& options, ReadSummary* summary,
                   const RunControl& control) {
   const bool has_values = size_of(columns.values) > 0;
@@ -126,6 +147,7 @@ Interactions make(const RowColumns& columns, const ReadOptions& options, ReadSum
   if (options.values == Values::kRequired && !has_values) {
     refuse("values are needed (for explicit feedback, RMSE or MAE)");
   }
+  refuse_dates_of_digits(columns.times);
   ReadSummary met;
   met.format = "memory";
   met.columns = {"users", "items", has_values ? "values" : "", timed ? "times" : ""};
@@ -159,6 +181,17 @@ void for_each_text(const IdColumn& column, const Visit& visit) {
                        std::holds_alternative<IndexColumn>(column);
   if (numbers && rows > 0) refuse("a column of text is needed");
   for (Offset row = 0; row < rows; ++row) visit(row, text_at(column, row));
+}
+
+/// Of texts, those that are empty left out.
+void refuse_dates_of_digits(const IdColumn& texts) {
+  std::string first;
+  bool all = true;
+  for_each_text(texts, [&](Offset, std::string_view text) {
+    all = all && (text.empty() || !format_of_digits(text).empty());
+    if (first.empty()) first = text;
+  });
+  if (all && !first.empty()) refuse_date_of_digits(first, mention("time_format", "%s"));
 }
 
 [[nodiscard]] WrittenTimes in_one_unit(const std::vector<std::optional<ParsedTime>>& times) {
@@ -210,6 +243,8 @@ std::vector<float> values_of_words(const IdColumn& words, const ReadOptions& opt
 }
 
 WrittenTimes times_of_text(const IdColumn& texts, const std::string& time_format) {
+  check_time_format(time_format);
+  if (time_format.empty()) refuse_dates_of_digits(texts);
   std::vector<std::optional<ParsedTime>> times;
   for_each_text(texts, [&](Offset, std::string_view text) {
     times.push_back(parse_time(text, time_format));
@@ -223,6 +258,7 @@ WrittenTimes times_of_numbers(std::span<const double> numbers, std::optional<Tim
   for (const double number : numbers) times.push_back(time_of(number, unit));
   return in_one_unit(times);
 }
+
 Interactions make_interactions(const IdColumn& users, const IdColumn& items,
                                const ValueSpan& values, const TimeColumn& times,
                                const ReadOptions& options, ReadSummary* summary,

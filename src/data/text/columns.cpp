@@ -239,20 +239,20 @@ std::vector<std::string> cells_of(const SampleRows& sample, int column) {
   return cells;
 }
 
-/// Whether a column is known to hold ids or times.
-bool is_known_otherwise(const FileFormat& format, int column) {
+/// The columns that are taken, or known to hold ids or times.
+std::vector<int> columns_of_other_things(const FileFormat& format) {
+  std::vector<int> columns(format.columns.begin(), format.columns.end());
   const auto known = known_columns(format.names);
-  return std::ranges::any_of(std::array{kUser, kItem, kTime}, [&](Role role) {
-    return std::ranges::find(known[role], column) != known[role].end();
-  });
+  for (const Role role : {kUser, kItem, kTime})
+    std::ranges::copy(known[role], std::back_inserter(columns));
+  return columns;
 }
 
 /// A column of numbers without a name for what they are may be the values: it is not dropped.
 void refuse_unnamed_values(const FileFormat& format, Values wanted, const SampleRows& sample) {
+  const std::vector<int> others = columns_of_other_things(format);
   for (int column = 0; column < static_cast<int>(format.names.size()); ++column) {
-    const auto& taken = format.columns;
-    if (std::find(taken.begin(), taken.end(), column) != taken.end()) continue;
-    if (is_known_otherwise(format, column)) continue;
+    if (std::ranges::find(others, column) != others.end()) continue;
     // A first column without a name numbers the rows: pandas writes it.
     if (column == 0 && format.names[0].empty()) continue;
     const auto cells = cells_of(sample, column);
@@ -261,10 +261,10 @@ void refuse_unnamed_values(const FileFormat& format, Values wanted, const Sample
     std::string why =
         fmt::format("cannot tell whether column {} ({}) holds the values: {}; choose it with {}",
                     column + 1, printable(format.names[static_cast<std::size_t>(column)]),
-                    what_there_is(format), columns_option(format, column, taken[kTime]));
+                    what_there_is(format), columns_option(format, column, format.columns[kTime]));
     if (wanted != Values::kRequired) {
       why += fmt::format(", or say with {} that it does not (every row then counts 1)",
-                         columns_option(format, -1, taken[kTime]));
+                         columns_option(format, -1, format.columns[kTime]));
     }
     fail(format, why);
   }
@@ -330,9 +330,24 @@ bool looks_like_date(const std::string& cell) {
   return time && (time->form == TimeForm::kDate || time->form == TimeForm::kDateTime);
 }
 
+/// 20050131 is a day to people, and a number of seconds to the reader.
+void refuse_dates_of_digits(const FileFormat& format, const SampleRows& sample) {
+  if (!format.has(kTime) || !format.time_format.empty()) return;
+  const auto cells = cells_of(sample, format.columns[kTime]);
+  const auto is_date = [](const std::string& cell) { return !format_of_digits(cell).empty(); };
+  if (cells.empty() || !std::ranges::all_of(cells, is_date)) return;
+  fail(format, fmt::format("{} holds dates without separators ('{}'): read them with {}, or with "
+                           "{} if they are seconds since 1970",
+                           format.column_name(kTime), printable(cells.front()),
+                           mention("time_format", format_of_digits(cells.front())),
+                           mention("time_format", "%s")));
+}
+
 void choose_times(const FileFormat& format, const SampleRows& sample) {
+  check_time_format(format.time_format);
   refuse_several(format, kTime, find_all_known(kTime, format.names));
   refuse_other_than_times(format, sample);
+  refuse_dates_of_digits(format, sample);
 }
 
 /// Nobody is called 2010-10-19T23:55:27Z, unless the header says so.

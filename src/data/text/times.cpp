@@ -285,7 +285,60 @@ char* put_iso(char* to, Time time, TimeForm form) {
          (text.starts_with("19") || text.starts_with("20"));
 }
 
+/// The conversions of a format: "Ymd" of "%Y-%m-%d". Flags and modifiers are left out.
+[[nodiscard]] std::string conversions_of(std::string_view time_format) {
+  std::string conversions;
+  for (std::size_t at = time_format.find('%'); at < time_format.size();
+       at = time_format.find('%', at + 1)) {
+    at = time_format.find_first_not_of("_-0^#EO", at + 1);
+    if (at == std::string_view::npos) break;
+    conversions += time_format[at];
+  }
+  return conversions;
+}
+
+[[nodiscard]] bool holds_any(std::string_view text, std::string_view characters) {
+  return text.find_first_of(characters) != std::string_view::npos;
+}
+
 }  // namespace
+
+std::string format_of_digits(std::string_view text) {
+  DateReader reader(text);
+  reader.number(4, 1900, 2099);
+  std::string format = "%Y";
+  if (text.size() >= 8) {
+    reader.number(2, 1, 12);
+    reader.number(2, 1, 31);
+    format += "%m%d";
+  }
+  if (text.size() >= 12) {
+    reader.number(2, 0, 23);
+    reader.number(2, 0, 59);
+    format += "%H%M";
+  }
+  if (text.size() == 14) {
+    reader.number(2, 0, 60);
+    format += "%S";
+  }
+  return reader.valid() && reader.at_end() ? format : "";
+}
+
+void check_time_format(const std::string& time_format) {
+  if (time_format.empty()) return;
+  const std::string conversions = conversions_of(time_format);
+  const char* why = nullptr;
+  if (holds_any(conversions, "Z")) {
+    why = "has names of zones (%Z), which do not tell the time: write offsets, as +0200, and %z";
+  } else if (holds_any(conversions, "GgV")) {
+    why = "counts years by weeks (%G, %g, %V), which is not read: write the year as %Y";
+  } else if (!holds_any(conversions, "YyDFcxs")) {
+    why = "has no year: it needs %Y, %y, %F, %D or %s";
+  }
+  if (why == nullptr) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("{} {}", mention("time_format", time_format), why));
+}
 
 std::optional<ParsedTime> parse_time(std::string_view text) {
   if (const auto number = parse_number(text)) return number;
@@ -300,7 +353,7 @@ std::optional<ParsedTime> parse_time(std::string_view text, const std::string& t
   const char* const end = strptime(copy.c_str(), time_format.c_str(), &parts);
   if (end == nullptr || *end != '\0' || copy.empty()) return std::nullopt;
   const std::tm asked = parts;
-  const std::int64_t seconds = timegm(&parts);
+  const std::int64_t seconds = timegm(&parts) - asked.tm_gmtoff;
   const bool real =
       parts.tm_mday == asked.tm_mday && parts.tm_mon == asked.tm_mon;  // no 30 February
   if (!real || seconds < kFirstSecond || seconds >= kEndOfSeconds) return std::nullopt;
@@ -309,7 +362,7 @@ std::optional<ParsedTime> parse_time(std::string_view text, const std::string& t
 }
 
 std::optional<Time> parse_moment(std::string_view text) {
-  if (is_year_or_day(text)) return std::nullopt;
+  if (is_year_or_day(text) || !format_of_digits(text).empty()) return std::nullopt;
   const auto parsed = parse_time(text);
   return parsed ? std::optional(parsed->time) : std::nullopt;
 }

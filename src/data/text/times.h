@@ -24,10 +24,17 @@ struct ParsedTime {
 /// 1e17 in nanoseconds (below zero likewise): as seconds, these would lie beyond the year 5138.
 [[nodiscard]] std::optional<ParsedTime> parse_time(std::string_view text);
 
-/// The same where `time_format` is empty, else a moment as strptime() reads it by this format, UTC,
-/// the whole of the text.
+/// The same where `time_format` is empty, else a moment as strptime() reads it by this format, the
+/// whole of the text; UTC unless it has an offset (%z).
 [[nodiscard]] std::optional<ParsedTime> parse_time(std::string_view text,
                                                    const std::string& time_format);
+
+/// Throws kInvalidArgument for a format of strptime() that gives no date, or whose parts it skips.
+void check_time_format(const std::string& time_format);
+
+/// The format of a year or a date without separators from 1900 to 2099, which as a number since
+/// 1970 nobody means: "%Y%m%d" of "20050131"; also %Y, and with %H%M or %H%M%S. Empty for others.
+[[nodiscard]] std::string format_of_digits(std::string_view text);
 
 /// A number of `unit`, or where there is none of the unit that its size tells. Nothing for kDate
 /// and kDateTime, for a time that no file can write (before the second -1e11 or after the year

@@ -93,13 +93,25 @@ TEST(Times, WhatIsNoneIsNamed) {
 }
 
 TEST(Times, MomentsAreNoYearsOrDaysWithoutDashes) {
-  for (const char* text : {"2005", "1999", "20050131", "19991231", ""}) {
+  for (const char* text : {"2005", "1999", "20050131", "19991231", "200501312359", ""}) {
     EXPECT_FALSE(parse_moment(text)) << text;
   }
   EXPECT_EQ(parse_moment("2005-01-31"), Time(1107129600));
   EXPECT_EQ(parse_moment("86400"), Time(86400));
   EXPECT_EQ(parse_moment("1107129600"), Time(1107129600));
   EXPECT_EQ(parse_moment("10000000"), Time(10000000));
+}
+
+TEST(Times, DatesOfDigitsHaveTheirFormat) {
+  EXPECT_EQ(format_of_digits("2005"), "%Y");
+  EXPECT_EQ(format_of_digits("20050131"), "%Y%m%d");
+  EXPECT_EQ(format_of_digits("200501312359"), "%Y%m%d%H%M");
+  EXPECT_EQ(format_of_digits("20050131235960"), "%Y%m%d%H%M%S");
+  for (const char* text :
+       {"", "205", "1899", "2100", "20051301", "20050132", "2005013", "200501312400", "2005-01-31",
+        "978300760", "1107129600", "1107129600000"}) {
+    EXPECT_EQ(format_of_digits(text), "") << text;
+  }
 }
 
 TEST(Times, OrderIsThatOfMoments) {
