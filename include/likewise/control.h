@@ -23,7 +23,7 @@ struct ProgressUpdate {
 /// at a time; `cancel` may be set from a signal handler or another thread.
 struct RunControl {
   const std::atomic<bool>* cancel = nullptr;
-  std::function<void(const ProgressUpdate&)> on_progress;
+  std::function<void(const ProgressUpdate&)> on_progress{};
 
   /// Throws Error(kCancelled) when the caller asked to stop. Cheap: call it once per block of work.
   void check() const {

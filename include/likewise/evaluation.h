@@ -26,7 +26,7 @@ struct EvaluateOptions {
   /// Names without @k, of metric_names(): "ndcg", "rmse". Empty: the model's own kind: rmse and mae
   /// where it predicts ratings, else the ranking metrics without auc (which scores the whole
   /// catalogue for every user). rmse and mae of a model that predicts no ratings are an error.
-  std::vector<std::string> metrics;
+  std::vector<std::string> metrics{};
   bool per_user = false;  ///< also keep every user's value
   /// Test values below this are not relevant for ranking metrics (explicit ratings: e.g. 4). Such
   /// items stay in the ranking, as items that should not be on top.

@@ -62,7 +62,7 @@ struct Like {
 /// from ratings, since a 1 would say the opposite.
 [[nodiscard]] float value_of_a_like(const Model& model);
 
-/// What a user of the model did.
+/// What a user of the model did. Error(kInvalidArgument) for an index that none has.
 [[nodiscard]] FoldInRow history_of(const Model& model, Index user);
 
 /// `row` and what came after it, the latest last: what a user of the model and its new likes are
@@ -75,10 +75,10 @@ struct Like {
 
 /// Users who were not trained, by what they did or by their features.
 struct Visitors {
-  std::vector<std::string> names;
-  std::vector<FoldInRow> rows;  ///< one for each name, in the model's items
-  Offset unknown = 0;           ///< likes of items that the model does not have: left out
-  Index strangers = 0;          ///< visitors none of whose features the model has learned: left out
+  std::vector<std::string> names{};
+  std::vector<FoldInRow> rows{};  ///< one for each name, in the model's items
+  Offset unknown = 0;             ///< likes of items that the model does not have: left out
+  Index strangers = 0;  ///< visitors none of whose features the model has learned: left out
 
   /// An item that comes twice counts once; Error(kInvalidArgument) where its values differ.
   void add(const Model& model, std::string name, std::span<const Like> likes,
@@ -102,20 +102,20 @@ struct Everybody {};
 using Asked = std::variant<Everybody, std::vector<Index>, Visitors>;
 
 struct RecommendQuestion {
-  Asked users;
-  Index n = 10;                             ///< answers per user, >= 1
-  bool include_seen = false;                ///< also items of the user's history
-  std::optional<std::vector<Index>> allow;  ///< only these items
-  std::vector<Index> deny;                  ///< never these
+  Asked users{};
+  Index n = 10;                               ///< answers per user, >= 1
+  bool include_seen = false;                  ///< also items of the user's history
+  std::optional<std::vector<Index>> allow{};  ///< only these items
+  std::vector<Index> deny{};                  ///< never these
   int reasons = 0;  ///< past items that speak for an answer, so many of them at most
 };
 
 struct SimilarQuestion {
   Side side = Side::kItems;
-  Asked rows;  ///< visitors: users nearest to them, by a user-knn model
+  Asked rows{};  ///< visitors: users nearest to them, by a user-knn model
   Index n = 10;
   /// Absent: cosine. Error(kInvalidArgument) where a model keeps neighbours of its own.
-  std::optional<SimilarityMetric> metric;
+  std::optional<SimilarityMetric> metric{};
 };
 
 /// A past item, or a tag of an item that nobody has touched or of a visitor by features, and its
@@ -169,8 +169,8 @@ struct PairPredictions {
 /// Thread-safe, as Recommender. Memory is bounded, whatever the question.
 class Queries {
  public:
-  /// `titles`: of the model's items; those of the model where they are empty. The rest is as of
-  /// Recommender, whose errors come through with ids in place of rows.
+  /// `titles`: of the model's items, Error(kBadData) of others; those of the model where they are
+  /// empty. The rest is as of Recommender, whose errors come through with ids in place of rows.
   Queries(std::shared_ptr<const Model> model, Device device, Titles titles = {},
           std::optional<bool> clip = {});
 

@@ -54,13 +54,13 @@ inline constexpr std::string_view kRepeatedCellsNames[] = {"sum", "mean", "max",
 /// A training by ranks. The same on all of them except for `rank`.
 struct RankJob {
   int rank = 0;
-  std::vector<std::string> addresses;  ///< of all ranks: "host:port", "[IPv6 address]:port"
-  std::string token;                   ///< a secret of this job alone, 1 to 64 bytes
+  std::vector<std::string> addresses{};  ///< of all ranks: "host:port", "[IPv6 address]:port"
+  std::string token{};                   ///< a secret of this job alone, 1 to 64 bytes
   std::chrono::milliseconds patience = std::chrono::minutes(30);  ///< for a rank in a half-step
   std::chrono::milliseconds connect_patience = std::chrono::seconds(60);
-  AlsParams params;          ///< explicit feedback without biases; `iterations` is the caller's
-  std::vector<Index> users;  ///< the first user of each rank, then the number of users
-  std::vector<Index> items;  ///< the same of items
+  AlsParams params{};          ///< explicit feedback without biases; `iterations` is the caller's
+  std::vector<Index> users{};  ///< the first user of each rank, then the number of users
+  std::vector<Index> items{};  ///< the same of items
   RepeatedCells repeated = RepeatedCells::kSum;
 };
 

@@ -145,9 +145,9 @@ struct Checkpointing {
   HeldFile* held = nullptr;
 };
 
-/// What goes with a training. `checkpoint` and `on_iteration` are for algorithms that iterate, as
-/// ALS does.
+/// What goes with a training. `checkpoint` is for algorithms that iterate, as ALS does.
 struct TrainingRun {
+  /// Algorithms that iterate call on_iteration, and the others control.on_progress.
   RunControl control{};
   /// Set from another thread, from a signal handler or in on_iteration: the training ends after the
   /// iteration under way with the model so far (the best by validation, where there is one), whose
@@ -171,7 +171,7 @@ struct TrainingRun {
   const Factors* start = nullptr;
   Checkpointing checkpoint{};
   std::string source{};  ///< for Provenance
-  /// Called after every iteration.
+  /// Called after every iteration; never by an algorithm without iterations.
   std::function<void(const TrainingState&)> on_iteration{};
 };
 

@@ -76,12 +76,12 @@ def test_the_manual_page_names_every_verb_and_variable(installed):
         assert f"\n.B {variable}\n" in page
 
 
-def configure_example(installed, build, wanted=None):
+def configure_example(installed, build, wanted=None, more=""):
     source = build / "source"
     shutil.copytree(ROOT / "examples/films", source)
-    if wanted:
-        listed = source / "CMakeLists.txt"
-        listed.write_text(listed.read_text().replace("find_package(likewise 0.1", wanted))
+    listed = source / "CMakeLists.txt"
+    text = listed.read_text() + more
+    listed.write_text(text.replace("find_package(likewise 0.1", wanted) if wanted else text)
     return subprocess.run(
         ["cmake", "-S", source, "-B", build / "build", "-G", "Ninja",
          f"-DCMAKE_PREFIX_PATH={installed}", f"-DCMAKE_CXX_COMPILER={cached('CMAKE_CXX_COMPILER')}"],
@@ -89,8 +89,9 @@ def configure_example(installed, build, wanted=None):
 
 
 def test_a_project_of_its_own_finds_and_uses_the_library(installed, tmp_path):
-    done = configure_example(installed, tmp_path)
+    done = configure_example(installed, tmp_path, more='message("plug-ins in ${likewise_PLUGIN_FOLDER}")\n')
     assert done.returncode == 0, done.stdout + done.stderr
+    assert f"plug-ins in {installed}/lib/likewise\n" in done.stderr
     run("cmake", "--build", tmp_path / "build")
     run(BINARY, "generate", "60x30x600", "-o", tmp_path / "plays.csv")
     lists = run(tmp_path / "build/films", tmp_path / "plays.csv", 7)

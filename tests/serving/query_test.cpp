@@ -73,6 +73,20 @@ template <class Question, class Ask>
   return ids;
 }
 
+TEST(Query, UsersAndTitlesAreThoseOfTheModel) {
+  const Queries queries = factors();
+  for (const Index user : {-1, 3}) {
+    EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument,
+                               [&] { static_cast<void>(queries.explain(user, 0)); }),
+                EndsWith(" is outside [0, 3)"));
+  }
+  EXPECT_THAT(test::error_of(ErrorKind::kBadData,
+                             [] {
+                               static_cast<void>(factors(make_titles({"A", "B"})));
+                             }),
+              HasSubstr("for 5 items"));
+}
+
 TEST(Query, UnknownIdsAreRefusedOrCounted) {
   const IdMap ids = ratings().users;
   EXPECT_THAT(rows_of(ids, Ids{"cy", "ann"}, "user").rows, ElementsAre(2, 0));

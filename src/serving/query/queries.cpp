@@ -157,7 +157,9 @@ class Queries::Lists {
 Queries::Queries(std::shared_ptr<const Model> model, Device device, Titles titles,
                  std::optional<bool> clip)
     : recommender_(model, std::move(device), clip),
-      titles_(titles.empty() ? model->titles.share() : std::move(titles)) {}
+      titles_(titles.empty() ? model->titles.share() : std::move(titles)) {
+  titles_.validate(model->items.size());
+}
 
 QuerySummary Queries::recommend(const RecommendQuestion& question, const TakeList& take,
                                 const RunControl& control) const {

@@ -109,6 +109,8 @@ float value_of_a_like(const Model& model) {
 
 FoldInRow history_of(const Model& model, Index user) {
   const CsrView history = model.history.view();
+  require(user >= 0 && user < model.users.size(),
+          fmt::format("user index {} is outside [0, {})", user, model.users.size()));
   if (history.rows == 0) return {};
   const auto columns = history.row_columns(user);
   const auto values = history.row_values(user);
