@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from likewise import _core
 from likewise.arguments import call, shown
-from likewise.sparse import checked
+from likewise.sparse import by_rows, checked, is_sparse
 
 
 #: What columns hold, in the order in which the extension tells it by their names.
@@ -158,7 +158,7 @@ def source_of(data: Any, source: Source, options: dict[str, Any], threads: int,
     if not isinstance(data, np.ndarray) and len(getattr(data, "shape", ())) == 1:
         raise TypeError(f"a frame is needed, not one column of {getattr(data, 'dtype', type(data).__name__)}; or a tuple "
                         "(users, items, values, times)")
-    if _is_sparse(data):
+    if is_sparse(data):
         return _from_sparse(data, source, options, threads, listener)
     if isinstance(data, tuple):
         columns = _of_tuple(data, source)
@@ -619,19 +619,15 @@ def _of_arrow(frame: Any, source: Source) -> Columns:
     return table.ids(at["user"], "users"), table.ids(at["item"], "items"), values, times, unit, written
 
 
-def _is_sparse(data: Any) -> bool:
-    return type(data).__module__.startswith("scipy.sparse") and hasattr(data, "tocsr")
-
-
 def _from_sparse(matrix: Any, source: Source, options: dict[str, Any], threads: int,
                  listener: Any) -> _core.Interactions:
     if source.named() or source.time_unit is not None:
         raise ValueError("user, item, value, time and time_unit are of frames; a matrix has users as "
                          "rows and items as columns")
-    for name in ("since", "until", "half_life", "now"):
-        if name in options:
+    for name in ("since", "until", "half_life", "now", "time_format"):
+        if name in options or (name == "time_format" and source.time_format):
             raise ValueError(f"{name} needs times, and a matrix has none: give a frame or a tuple with times")
-    csr = checked(matrix).tocsr()
+    csr = by_rows(checked(matrix))
     if csr.dtype.kind not in "fiub":
         raise TypeError(f"values are numbers, not {csr.dtype}")
     if options["duplicates"] == "auto":

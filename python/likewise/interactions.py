@@ -37,8 +37,8 @@ class Interactions(Framed):
     * a path of a file or folder (str, bytes or os.PathLike), or a list of them: CSV, TSV, text separated by ; | :: or
       spaces, JSON lines or Matrix Market; plain, gzip or zstd; Parquet and Arrow, where pyarrow is. `user`, `item`, `value`, `time` name its columns (all or none of them; by well-known
       names without). With format="adjacency" a line is a user and its items, between blanks.
-    * a SciPy sparse matrix or array, users x items. Ids are row and column numbers; entries of COO
-      that stand twice are summed, as SciPy does.
+    * a SciPy sparse matrix or array, users x items. Ids are row and column numbers; entries that stand twice
+      are summed, or become what `duplicates` says.
     * a pandas, polars (lazy too) or Arrow frame, whatever has the Arrow C stream interface, or a dict of
       arrays: `user`, `item`, `value`, `time` are names of its columns; those that are not given are told by
       their well-known names, as in files. Where two columns may hold the same, none is chosen: ValueError.
@@ -58,8 +58,8 @@ class Interactions(Framed):
     half_life       of implicit feedback: a value counts half for each, as "90d" or a timedelta, that lies
                     between its time and `now`, which is the time of the newest row
     duplicates      what several rows with one user and item become: "newest" (by time), "sum", "mean", "max",
-                    "first", "last", "count" or "error"; "auto" is "sum" without values, else "newest", or
-                    "last" where there are no times
+                    "first", "last", "count" or "error"; "auto" is "sum" without values and of a matrix, else
+                    "newest", or "last" where there are no times
     min_value       then drops interactions below this value
     min_user_count  then drops users with fewer interactions, and
     min_item_count  items with fewer, until nothing changes

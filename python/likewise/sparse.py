@@ -9,6 +9,23 @@ import numpy as np
 _MOST = np.iinfo(np.int32).max
 
 
+def is_sparse(data: Any) -> bool:
+    return type(data).__module__.startswith("scipy.sparse") and hasattr(data, "tocsr")
+
+
+def by_rows(matrix: Any) -> Any:
+    """The matrix, which is checked, in CSR format. Entries that stand twice stay two: SciPy would sum those of COO
+    and BSR, in the matrix's own type."""
+    if matrix.format not in ("coo", "bsr"):
+        return matrix.tocsr()
+    import scipy.sparse
+    entries = checked(matrix.tocoo())
+    # A column for each entry, so that none meets another: SciPy orders them by rows in linear time.
+    each = scipy.sparse.csc_matrix((entries.data, entries.row, np.arange(entries.nnz + 1)), shape=(matrix.shape[0], entries.nnz))
+    ordered = each.tocsr()
+    return scipy.sparse.csr_matrix((ordered.data, entries.col[ordered.indices], ordered.indptr), shape=matrix.shape)
+
+
 def checked(matrix: Any) -> Any:
     """The matrix itself. ValueError for arrays that do not belong together, for indices outside of the
     shape, and for more rows or columns than the engine counts."""

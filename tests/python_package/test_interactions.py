@@ -115,11 +115,26 @@ def test_sparse_matrices_of_every_layout(triples):
     assert expected.shape == (1000, 300)
     for kind in (sp.coo_matrix, sp.csc_matrix, sp.csr_array, sp.csc_array, sp.lil_matrix, sp.dok_matrix):
         same(Interactions(kind(coo)), expected)
-    twice = sp.coo_matrix(([1.0, 2.0], ([0, 0], [1, 1])))
-    assert Interactions(twice).to_csr()[0, 1] == 3
     wide = coo.tocsr()
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     same(Interactions(wide), expected)
+
+
+@pytest.mark.parametrize("layout", ["coo", "csr", "csc", "bsr"])
+@pytest.mark.parametrize("duplicates, value", [("auto", 5), ("sum", 5), ("max", 4), ("mean", 2.5), ("first", 4), ("last", 1), ("count", 2)])
+def test_cells_that_stand_twice_in_a_matrix(layout, duplicates, value):
+    at = {"coo": ([1, 0, 1], [2, 1, 2]), "csr": ([1, 2, 2], [0, 1, 3]), "csc": ([0, 1, 1], [0, 0, 1, 3]), "bsr": ([1, 2, 2], [0, 1, 3])}[layout]
+    values = np.array([4.0, 9.0, 1.0] if layout == "coo" else [9.0, 4.0, 1.0])
+    made = {"coo": sp.coo_array, "csr": sp.csr_array, "csc": sp.csc_array, "bsr": sp.bsr_array}[layout](
+        (values.reshape(3, 1, 1) if layout == "bsr" else values, *([at] if layout == "coo" else at)), shape=(2, 3))
+    assert Interactions(made, duplicates=duplicates)[1] == (1, 2, value)
+    with pytest.raises(ValueError, match="several rows hold user '1' and item '2'"):
+        Interactions(made, duplicates="error")
+
+
+def test_sums_of_a_matrix_of_bytes_do_not_wrap():
+    once = np.zeros(200, dtype=int)
+    assert Interactions(sp.coo_matrix((np.ones(200, dtype=np.int8), (once, once))))[0] == (0, 0, 200.0)
 
 
 def test_times(triples):
@@ -759,7 +774,7 @@ def test_whole_numbers_with_fractions_are_no_ids_in_files(tmp_path):
 
 
 def test_a_matrix_has_no_times():
-    for given in ({"half_life": "90d"}, {"since": "2026-01-01"}):
+    for given in ({"half_life": "90d"}, {"since": "2026-01-01"}, {"time_format": "%Y"}):
         with pytest.raises(ValueError, match=f"{next(iter(given))} needs times, and a matrix has none"):
             Interactions(sp.csr_matrix(np.eye(3)), **given)
 
