@@ -21,13 +21,13 @@ from likewise.columns import number_column
 from likewise.display import grid, table
 from likewise.features import Features, visitors
 from likewise.frames import Framed
+from likewise.histories import Histories, History, Matrix, refuse_ambiguous, refuse_tables, rows_of_matrix
 from likewise.ids import IdArray, Ids, IndexArray, Unknown, is_one
 from likewise.interactions import Interactions, Path, as_interactions, as_interactions_or_none
 from likewise.progress import Progress, logger
+from likewise.sparse import is_sparse
 from likewise.tensors import table_of
 
-#: What somebody liked who was not trained: ids, or ids with values.
-History = Mapping[Any, float] | Sequence[Any]
 #: What computes: a name, or the numbers of several GPUs.
 Device = str | Sequence[int]
 #: How rows of factors are compared.
@@ -228,11 +228,12 @@ class Answers:
         self._advise()
         return self._lists("user", self.users.take(indices), "item", found, unknown=skipped)
 
-    def recommend_new(self, histories: Sequence[History] | None = None, n: int = 10, *, features: Any = None,
+    def recommend_new(self, histories: Histories | None = None, n: int = 10, *, features: Any = None,
                       items: Any = None, exclude: Any = None, include_seen: bool = False,
                       unknown: Unknown = "raise") -> Lists:
         """The n best items for users who were not trained, each given by what it likes: a sequence
-        of item ids, or a dict of values by id. Ids alone count as 1 each, and as the highest rating
+        of item ids, or a dict of values by id. Of a model that was fitted on a matrix, `histories` may be a SciPy
+        matrix, users x items, too. Ids alone count as 1 each, and as the highest rating
         where the model learned from ratings. The queries of the lists are their places. Of somebody who likes
         nothing the list is empty, unless the model has an order of items for everybody. With
         unknown="skip" items that the model does not know are left out; lists.unknown counts them.
@@ -295,13 +296,13 @@ class Answers:
         as for items."""
         return self._similar("users", self.users, users, n, metric, unknown, progress)
 
-    def similar_users_new(self, histories: Sequence[History], n: int = 10, *,
+    def similar_users_new(self, histories: Histories, n: int = 10, *,
                           unknown: Unknown = "raise") -> Lists:
         """The n trained users most similar to users who were not trained, by a user-knn model; `unknown`
         as of recommend_new()."""
         *rows, skipped = self._rows(histories, unknown)
         found = call(self._answers().similar_new, tuple(rows), count_of(n))
-        return self._lists("user", np.arange(len(histories)), "similar_user", found, self.users, False, skipped)
+        return self._lists("user", np.arange(len(rows[0]) - 1), "similar_user", found, self.users, False, skipped)
 
     def predict(self, users: Any, items: Any, *, clip: bool | None = None,
                 unknown: Literal["mean", "raise"] = "mean") -> npt.NDArray[np.float32]:
@@ -328,15 +329,15 @@ class Answers:
                                ids.what, shown(given[0].item() if hasattr(given[0], "item") else given[0]))
         return self._answers(clip).predict(*found)
 
-    def predict_new(self, histories: Sequence[History], items: Any, *, clip: bool | None = None,
+    def predict_new(self, histories: Histories, items: Any, *, clip: bool | None = None,
                     unknown: Unknown = "raise") -> npt.NDArray[np.float32]:
         """float32, (histories, items): scores of users who were not trained; `clip` as of predict().
         With unknown="skip" items of histories that the model does not know are left out."""
         indices, _ = self._indices(items, self.items)
-        scores = self._answers(clip).predict_new(self._rows(histories, unknown)[:3], indices)
-        return scores.reshape(len(histories), len(indices))
+        rows = self._rows(histories, unknown)[:3]
+        return self._answers(clip).predict_new(rows, indices).reshape(len(rows[0]) - 1, len(indices))
 
-    def fold_in(self, histories: Sequence[History], *, unknown: Unknown = "raise") -> npt.NDArray[np.float32]:
+    def fold_in(self, histories: Histories, *, unknown: Unknown = "raise") -> npt.NDArray[np.float32]:
         """float32, (histories, factors): factors of users who were not trained, solved exactly; `unknown`
         as of predict_new()."""
         return self._answers().fold_in("users", self._rows(histories, unknown)[:3])[0]  # type: ignore[no-any-return]
@@ -358,10 +359,13 @@ class Answers:
         row = slice(*indptr[index:index + 2])
         return self._explained((np.array([0, row.stop - row.start]), indices[row].copy(), values[row].copy()), item)
 
-    def explain_new(self, history: History, item: Any) -> Explanation:
+    def explain_new(self, history: History | Matrix, item: Any) -> Explanation:
         """The same for somebody who was not trained, by what it likes: as one of the histories of
         recommend_new()."""
-        return self._explained(self._rows([history])[:3], item)
+        rows = self._rows(history if is_sparse(history) else [history])[:3]  # type: ignore[arg-type]
+        if len(rows[0]) != 2:
+            raise ValueError(f"explain_new() is about one history, not a matrix of {len(rows[0]) - 1} rows: give one row")
+        return self._explained(rows, item)
 
     def evaluate(self, test: Any, *, k: int | Sequence[int] | None = None,
                  metrics: str | Sequence[str] = (), min_relevant_value: float | None = None,
@@ -557,19 +561,14 @@ class Answers:
             raise ValueError("items is empty: nothing could be recommended")
         return indices
 
-    def _rows(self, histories: Sequence[History], unknown: Unknown = "raise") -> tuple[Any, Any, Any, int]:
+    def _rows(self, histories: Histories, unknown: Unknown = "raise") -> tuple[Any, Any, Any, int]:
         """Histories as sparse rows, and how many of their items were skipped."""
-        if is_one(histories) or isinstance(histories, Mapping):
-            raise TypeError("histories must be a sequence with one history for each user")
+        if is_sparse(histories):
+            return *rows_of_matrix(histories, self.items), 0
+        refuse_tables(histories)
         offsets, columns, values, skipped = [0], [], [], 0
         for history in histories:
-            if is_one(history):
-                raise TypeError(f"histories hold one history for each user, a sequence of item ids or a dict of values by "
-                                f"item id, not {shown(history)}: one user's are [[{shown(history)}, ...]]")
-            index = getattr(history, "index", None)
-            if getattr(index, "name", None) is not None:
-                raise TypeError(f"a history that is a Series with an index of its own, {shown(index.name)}, may mean "  # type: ignore[union-attr]
-                                "either: give series.to_dict() for values by item id, series.to_list() for item ids")
+            refuse_ambiguous(history)
             if unknown == "skip":
                 history, left_out = self._those_known(history)
                 skipped += left_out

@@ -75,12 +75,13 @@ def test_ids_in_sets_and_series(model, ratings):
     assert np.array_equal(some.indices, model.recommend(ids, n=3, items=items, exclude=items[:5]).indices)
     assert np.array_equal(model.predict(series, pd.Series(items[:4], index=[5, 6, 5, 6])),
                           model.predict(ids, items[:4]))
-    history = pd.Series(items[:3], index=[9, 1, 4])
+    history = pd.Series(items[:3])
     assert np.array_equal(model.fold_in([history, set(items[:3])]), model.fold_in([items[:3], items[:3]]))
     with pytest.raises(KeyError, match="there is no user -5 in the model"):
         model.recommend(pd.Series([ids[0], -5], index=[4, 9]))
-    with pytest.raises(TypeError, match="to_dict"):
-        model.fold_in([pd.Series([1, 2], index=pd.Index(items[:2], name="item"))])
+    for index in (pd.Index(items[:2], name="item"), items[:2], range(5, 9, 2), ["a", "b"]):
+        with pytest.raises(TypeError, match=r"may mean either: give series.to_dict\(\)"):
+            model.fold_in([pd.Series(items[:2], index=index)])
     with pytest.raises(TypeError, match="order"):
         model.predict(set(items), set(items))
     with pytest.raises(ValueError, match="place 1 is masked"):
@@ -176,6 +177,10 @@ def test_every_argument_of_another_type_is_said_in_words(model, ratings, tmp_pat
     (lambda d, m: m.fold_in([{5: "x"}]), "values are numbers"),
     (lambda d, m: m.users.find(5), "a sequence of ids is needed, not 5"),
     (lambda d, m: Interactions(pd.Series([1, 2])), "one column of int64"),
+    (lambda d, m: m.recommend_new(d), r"not Interactions: give \[dict\(zip\(rows.item, rows.value\)\) for _, rows in histories.to_pandas"),
+    (lambda d, m: m.fold_in(Interactions(([10], [5]))), r"not Interactions: give \[list\(rows.item\) for _, rows in histories"),
+    (lambda d, m: m.recommend_new(d.to_csr()), "columns are items 0, 1, 2 and so on, and the model has other ids"),
+    (lambda d, m: m.recommend_new([d.to_csr()[[0]]]), "a history is .* not a matrix: give one matrix of users x items"),
     (lambda d, m: m.recommend(1.0), r"not 1.0 of type float: give int\(1.0\), or a whole number"),
     (lambda d, m: m.recommend(1.5), "not 1.5 of type float$"),
     (lambda d, m: m.recommend(np.array([1.0])), r"make them whole with astype\(\"int64\"\)"),

@@ -160,6 +160,27 @@ def test_new_users_get_what_trained_ones_with_their_history_would(model, ratings
     assert trained.score == why.score and trained.contributions == why.contributions
 
 
+@pytest.mark.parametrize("layout", ["csr", "csc", "coo", "lil"])
+@pytest.mark.parametrize("kind", [np.int64, np.float32, bool])
+def test_histories_are_rows_of_a_matrix_where_the_model_learned_from_one(ratings, layout, kind):
+    trained = ratings.to_csr()
+    matrix = trained[:3].astype(kind)
+    histories = [dict(zip(row.indices.tolist(), row.data.tolist())) for row in (matrix[[place]] for place in range(3))]
+    als, users = Als(factors=4, iterations=1).fit(trained), UserKnn().fit(trained)
+    given = matrix.asformat(layout)
+    assert als.recommend_new(given, 5) == als.recommend_new(histories, 5)
+    assert np.array_equal(als.fold_in(given), als.fold_in(histories))
+    assert np.array_equal(als.predict_new(given, [3, 1]), als.predict_new(histories, [3, 1]))
+    assert users.similar_users_new(given, 5) == users.similar_users_new(histories, 5)
+    for row in (matrix[[1]], matrix[1]):
+        assert als.explain_new(row, 50) == als.explain_new(histories[1], 50)
+    for ask, words in ((lambda: als.explain_new(given, 50), "one history, not a matrix of 3 rows"),
+                       (lambda: als.fold_in(matrix[:, :50]), "50 columns, and the model has 120 items"),
+                       (lambda: als.fold_in(matrix * np.nan), "histories holds nan in row 0")):
+        with pytest.raises(ValueError, match=words):
+            ask()
+
+
 def test_an_explanation_is_shown_and_becomes_a_frame(model):
     user = np.asarray(model.users)[4]
     item = model.recommend(user, n=1).ids[0, 0]
