@@ -2,6 +2,7 @@
 """`Lists`: the answers to a batch of queries, as arrays or as a frame of any kind."""
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -22,7 +23,7 @@ class Lists(Framed):
     counts    int32, (queries,): how many answers each query has, k at most
     indices   int32, (queries, k): indices of the answers, -1 beyond counts
     scores    float32, (queries, k); what is beyond counts means nothing
-    unknown   how many ids were skipped that the model does not know
+    unknown   how many ids were skipped that the model does not know; lists of some queries keep it
 
     lists[0] is the answers to the first query, lists[:10] lists of the first ten, lists.of("ann")
     the answers to the query "ann". `==` compares queries, answers and scores.
@@ -54,6 +55,10 @@ class Lists(Framed):
     def _content(self) -> tuple[npt.NDArray[Any], ...]:
         kept = np.arange(self.indices.shape[1]) < self.counts[:, None]
         return self.queries, self.counts, self._ids.take(self.indices[kept]), self.scores[kept]
+
+    def __iter__(self) -> Iterator[list[tuple[Any, float]]]:
+        """The answers to each query."""
+        return (self[query] for query in range(len(self)))
 
     @overload
     def __getitem__(self, query: int) -> list[tuple[Any, float]]: ...
@@ -136,7 +141,7 @@ class Lists(Framed):
 
     def _part(self, some: Any) -> Lists:
         return Lists(self.query_name, self.queries[some], self.answer_name, self._ids,
-                     (self.indices[some], self.scores[some], self.counts[some]), self._titles)
+                     (self.indices[some], self.scores[some], self.counts[some]), self._titles, self.unknown)
 
 
 class KeptIds:

@@ -2,7 +2,7 @@
 """What users like who were not trained, before their items are looked up."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,7 +13,7 @@ from likewise.interactions import Interactions
 from likewise.sparse import by_rows, checked, is_sparse
 
 #: What somebody liked who was not trained: ids, or ids with values.
-History = Mapping[Any, float] | Sequence[Any] | Set[Any]
+History = Mapping[Any, float] | Iterable[Any]
 
 
 class Matrix(Protocol):
@@ -23,7 +23,7 @@ class Matrix(Protocol):
 
 
 #: Of several users.
-Histories = Sequence[History] | Matrix
+Histories = Iterable[History] | Matrix
 #: Sparse rows: offsets, columns, values.
 Rows = tuple[Any, Any, Any]
 
@@ -53,8 +53,8 @@ def refuse_tables(histories: Any) -> None:
         raise TypeError("histories must be a sequence with one history for each user")
 
 
-def refuse_ambiguous(history: Any) -> None:
-    """TypeError for what may mean other things than what somebody likes."""
+def unambiguous(history: History) -> History:
+    """The history, of which a length is known; TypeError for what may mean other things than what somebody likes."""
     if is_one(history):
         raise TypeError(f"histories hold one history for each user, a sequence of item ids or a dict of values by "
                         f"item id, not {shown(history)}: one user's are [[{shown(history)}, ...]]")
@@ -64,6 +64,7 @@ def refuse_ambiguous(history: Any) -> None:
     if _has_labels(history):
         raise TypeError("a history that is a Series with an index of its own may mean either: give series.to_dict() for "
                         "values by item id, series.to_list() for item ids")
+    return history if hasattr(history, "__len__") else list(history)
 
 
 def _has_labels(history: Any) -> bool:

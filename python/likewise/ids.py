@@ -23,7 +23,7 @@ def is_one(ids: object) -> bool:
     """Whether this is one id rather than a sequence of them."""
     if isinstance(ids, np.ndarray):
         return ids.ndim == 0
-    return isinstance(ids, (str, bytes)) or not hasattr(ids, "__len__")
+    return isinstance(ids, (str, bytes)) or not (hasattr(ids, "__len__") or isinstance(ids, Iterable))
 
 
 def _refuse_tables(ids: Any, side: str) -> None:
@@ -43,7 +43,7 @@ def _refuse_tables(ids: Any, side: str) -> None:
 
 
 def listed(ids: Any) -> Any:
-    """Ids that count by their places: of sets, and of Series whatever their index is."""
+    """Ids that count by their places: of sets, of generators, and of Series whatever their index is."""
     if isinstance(ids, np.ma.MaskedArray) and np.ma.getmaskarray(ids).any():
         raise ValueError(f"ids: place {int(np.argmax(np.ma.getmaskarray(ids)))} is masked: leave it out")
     if isinstance(ids, (list, tuple, np.ndarray)):
@@ -151,21 +151,21 @@ class Ids:
         result[:] = self._core.take_texts(flat)
         return result.reshape(indices.shape)
 
-    def find(self, ids: Sequence[Any] | IdArray) -> IndexArray:
+    def find(self, ids: Iterable[Any]) -> IndexArray:
         """The indices of ids, -1 for those that are not known. TypeError for ids of another kind."""
         _refuse_tables(ids, self.what)
-        ids = listed(ids)
-        if self._core.is_integer and not _are_texts(ids):
-            return self._core.find_integers(self._integers(ids))
-        return self._core.find_texts([self._text(one) for one in (ids.tolist() if isinstance(ids, np.ndarray) else ids)])
+        given = listed(ids)
+        if self._core.is_integer and not _are_texts(given):
+            return self._core.find_integers(self._integers(given))
+        return self._core.find_texts([self._text(one) for one in (given.tolist() if isinstance(given, np.ndarray) else given)])
 
-    def require(self, ids: Sequence[Any] | IdArray) -> IndexArray:
+    def require(self, ids: Iterable[Any]) -> IndexArray:
         """As find(), but KeyError names the first that is not known."""
         _refuse_tables(ids, self.what)
-        ids = listed(ids)
-        indices = self.find(ids)
+        given = listed(ids)
+        indices = self.find(given)
         if len(indices) and indices.min() < 0:
-            one = ids[int(np.argmax(indices < 0))]
+            one = given[int(np.argmax(indices < 0))]
             one = getattr(one, "item", lambda: one)()
             raise KeyError(f"there is no {self.what} {shown(one)} in the model{self._by_title(one)}")
         return indices
@@ -179,7 +179,7 @@ class Ids:
         named = [shown(self[place]) for place in places[:3]]
         return f"; that is the title of {self.what} {' and of '.join(named)}: ask for {' or '.join(named)}"
 
-    def known(self, ids: Sequence[Any] | IdArray, unknown: Unknown) -> tuple[IndexArray, int]:
+    def known(self, ids: Iterable[Any], unknown: Unknown) -> tuple[IndexArray, int]:
         """The indices of ids, and how many were skipped: none unless unknown is "skip"."""
         if unknown not in ("raise", "skip"):
             raise ValueError(f"unknown must be \"raise\" or \"skip\", not {shown(unknown)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, Union, overload
 
 import numpy as np
@@ -200,6 +200,10 @@ class Interactions(Framed):
         return {user: {items[column]: 1 for column in indices[start:end][relevant[start:end]].tolist()}
                 for user, start, end in zip(users, indptr[:-1].tolist(), indptr[1:].tolist()) if relevant[start:end].any()}
 
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """The rows, one after the other."""
+        return zip(*(column if column.dtype.kind == "M" else column.tolist() for column in self.columns().values()))
+
     def __getitem__(self, rows: Any) -> Any:
         """One row, or Interactions of some, each once, which share users and items."""
         if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:  # as scikit-learn asks
@@ -383,12 +387,13 @@ Parts = tuple[Interactions, Interactions]
 
 @overload
 def split(data: Any, method: Method = "random", *, test: float | None = None, rows: int | None = None,
-          last: int | None = None, folds: int | None = None, at: Moment | None = None, rolling: Literal[0] = 0,
+          last: int | None = None, at: Moment | None = None, rolling: Literal[0] = 0,
           seed: int | None = None) -> Parts: ...
 @overload
-def split(data: Any, method: Literal["kfold"], *, test: float | None = None, rows: int | None = None,
-          last: int | None = None, folds: int | None = None, at: Moment | None = None, rolling: int = 0,
-          seed: int | None = None) -> list[Parts]: ...
+def split(data: Any, method: Literal["kfold"], *, folds: int | None = None, seed: int | None = None) -> list[Parts]: ...
+@overload
+def split(data: Any, method: Literal["time"], *, rolling: int, test: float | None = None,
+          at: Moment | None = None) -> list[Parts]: ...
 
 
 @by_name
@@ -400,8 +405,9 @@ def split(data: Any,
     users and items.
 
     method  "random": a share `test` (0.2) of all interactions; "per-user": a share `test` of every user's,
-            rounded, at least one of them in training, or `rows` of every user with more; "last": the
-            `last` (1) newest of every user with more; "time": the newest share `test`, or all from `at` on;
+            rounded, at least one of them in training, or in place of the share `rows` of every user with more;
+            "last": the `last` (1) newest of every user with more; "time": the newest share `test`, or in place
+            of it all from `at` on;
             "kfold": `folds` (5) pairs, each interaction in one test part; "cold-items": all interactions of
             a share `test` of the items
     seed    (42) of what is drawn: not of "last" and "time"
@@ -410,7 +416,8 @@ def split(data: Any,
     order of rows. ValueError for values outside of their range, for what would do nothing, for "last" and "time" without
     times, and where a part would be empty.
     """
-    refuse_idle(test=(test, method not in ("last", "kfold"), 'method="random", "per-user", "time" or "cold-items"'),
+    refuse_idle(test=(test, method not in ("last", "kfold"), 'method="random", "per-user", "time" or "cold-items"'))
+    refuse_idle(test=(test, rows is None and at is None, f"no {'at' if rows is None else 'rows'}"),
                 last=(last, method == "last", 'method="last"'), folds=(folds, method == "kfold", 'method="kfold"'),
                 seed=(seed, method not in ("last", "time"), 'method="random", "per-user", "kfold" or "cold-items"'))
     data = as_interactions(data, "data")

@@ -21,7 +21,7 @@ from likewise.columns import number_column
 from likewise.display import grid, table
 from likewise.features import Features, visitors
 from likewise.frames import Framed
-from likewise.histories import Histories, History, Matrix, refuse_ambiguous, refuse_tables, rows_of_matrix
+from likewise.histories import Histories, History, Matrix, refuse_tables, rows_of_matrix, unambiguous
 from likewise.ids import IdArray, Ids, IndexArray, Unknown, is_one
 from likewise.interactions import Interactions, Path, as_interactions, as_interactions_or_none
 from likewise.progress import Progress, logger
@@ -362,7 +362,7 @@ class Answers:
     def explain_new(self, history: History | Matrix, item: Any) -> Explanation:
         """The same for somebody who was not trained, by what it likes: as one of the histories of
         recommend_new()."""
-        rows = self._rows(history if is_sparse(history) else [history])[:3]  # type: ignore[arg-type]
+        rows = self._rows(history if is_sparse(history) else [history])[:3]  # type: ignore[list-item]
         if len(rows[0]) != 2:
             raise ValueError(f"explain_new() is about one history, not a matrix of {len(rows[0]) - 1} rows: give one row")
         return self._explained(rows, item)
@@ -567,8 +567,7 @@ class Answers:
             return *rows_of_matrix(histories, self.items), 0
         refuse_tables(histories)
         offsets, columns, values, skipped = [0], [], [], 0
-        for history in histories:
-            refuse_ambiguous(history)
+        for history in map(unambiguous, histories):  # type: ignore[arg-type]
             if unknown == "skip":
                 history, left_out = self._those_known(history)
                 skipped += left_out

@@ -8,12 +8,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from likewise.arguments import by_names
 from likewise.columns import pairs_of
 from likewise.interactions import Interactions, Method, Moment, as_interactions, split
 
 Places = npt.NDArray[np.int64]
 
 
+@by_names
 class Splitter:
     """split() as scikit-learn takes it, `cv=Splitter("per-user", test=0.2)`: in cross_validate, GridSearchCV,
     HalvingRandomSearchCV and whatever else has a `cv`. Data are Interactions, or a pandas, polars or Arrow
@@ -41,10 +43,10 @@ class Splitter:
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Places, Places]]:
         """Places of the rows of each training and test part."""
+        if not isinstance(X, Interactions) and not hasattr(X, "columns"):
+            raise TypeError(f"X: rows are those of Interactions or of a frame, not of {type(X).__name__}: give likewise.Interactions(X)")
         data = as_interactions(X, "X")
-        method: Any = self.method
-        parts: Any = split(data, method, test=self.test, rows=self.rows, last=self.last, folds=self.folds,
-                           at=self.at, rolling=self.rolling, seed=self.seed)
+        parts: Any = split(data, **vars(self))
         rows = _keys(data) if isinstance(X, Interactions) else _keys_of_frame(X, data)
         for train, test in parts if isinstance(parts, list) else [parts]:
             yield _places(rows, _keys(train)), _places(rows, _keys(test))

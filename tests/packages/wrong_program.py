@@ -23,6 +23,16 @@ train.shpe  # wrong
 for part, held_out in likewise.split(train, "kfold", folds=3):
     part.to_csr()
 likewise.split(train, "k-fold")  # wrong
+for part, held_out in likewise.split(train, "time", rolling=3):
+    part.to_csr()
+likewise.split(train, "kfold", rolling=3)  # wrong
+for row in train:
+    print(row[0])
+for answers in als.recommend_new([{1, 2}, {3: 1.0}, [4]]):
+    print(answers[0][1])
+for answers in als.recommend_new(train.to_csr()):
+    print(answers.score)  # wrong
+als.recommend_new(5)  # wrong
 likewise.tune(train, budget=3).best_estimator.recommend(1)
 likewise.tune(train, budgett=3)  # wrong
 likewise.Splitter("per-user", test=0.1).split(train)

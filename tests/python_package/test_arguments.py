@@ -68,6 +68,7 @@ def test_ids_in_sets_and_series(model, ratings):
     expected = model.recommend(ids, n=3)
     for given in (series, pl.Series(ids), pd.Index(ids), list(ids), tuple(ids), dict.fromkeys(ids).keys()):
         assert np.array_equal(model.recommend(given, n=3).indices, expected.indices)
+    assert np.array_equal(model.recommend((one for one in ids), n=3).indices, expected.indices)
     found = model.recommend(set(ids.tolist()), n=3)
     assert sorted(found.queries.tolist()) == sorted(ids.tolist())
     items = model.items.take(np.arange(30, dtype=np.int32)).tolist()
@@ -79,6 +80,8 @@ def test_ids_in_sets_and_series(model, ratings):
     assert np.array_equal(model.fold_in([history, set(items[:3])]), model.fold_in([items[:3], items[:3]]))
     with pytest.raises(KeyError, match="there is no user -5 in the model"):
         model.recommend(pd.Series([ids[0], -5], index=[4, 9]))
+    unlike = ((one for one in [*some, -5]) for some in (items[:3], items[2:4]))
+    assert model.recommend_new(unlike, 3, unknown="skip") == model.recommend_new([items[:3], items[2:4]], 3)
     for index in (pd.Index(items[:2], name="item"), items[:2], range(5, 9, 2), ["a", "b"]):
         with pytest.raises(TypeError, match=r"may mean either: give series.to_dict\(\)"):
             model.fold_in([pd.Series(items[:2], index=index)])
@@ -255,6 +258,7 @@ def test_a_name_that_is_not_there_gets_the_nearest(name, hint):
     (lambda model, data: model.similar_items(items=1, top_k=3), r"similar_items\(\) has no parameter 'top_k' \(did you mean n\?\)"),
     (lambda model, data: model.evaluate(data, n=3), r"evaluate\(\) has no parameter 'n' \(did you mean k\?\)"),
     (lambda model, data: likewise.split(data, test_size=0.2), r"split\(\) has no parameter 'test_size' \(did you mean test\?\)"),
+    (lambda model, data: likewise.Splitter("random", tests=0.2), r"Splitter has no parameter 'tests' \(did you mean test\?\)"),
     (lambda model, data: Interactions(data, min_val=1), r"Interactions has no parameter 'min_val' \(did you mean min_value\?\)"),
     (lambda model, data: likewise.tune(data, n_trials=9), r"tune\(\) has no parameter 'n_trials' \(did you mean budget\?\)"),
     (lambda model, data: Als(n_factors=9), r"Als has no parameter 'n_factors' \(did you mean factors\?\); it has feedback"),

@@ -592,6 +592,7 @@ def test_rows_of_interactions(timed):
     assert entries(timed[[3, 1, 3]]) == [rows[1], rows[3]] and len(timed[[]]) == 0
     mask = timed.columns()["value"] >= 4
     assert entries(timed[mask]) == [row for row in rows if row[2] >= 4]
+    assert list(few) == [timed[place] for place in range(10, 20)]
     with pytest.raises(IndexError, match="5000 rows"):
         timed[5000]
     with pytest.raises(IndexError):

@@ -507,6 +507,10 @@ def test_arguments_that_would_do_nothing_are_refused(ratings):
             (lambda: likewise.split(ratings, "random", folds=3), "folds=3"),
             (lambda: likewise.split(ratings, "last", test=0.3), "test=0.3"),
             (lambda: likewise.split(ratings, "last", seed=3), "seed=3"),
+            (lambda: likewise.split(ratings, "time", test=0.3, at="1998-01-01"), "test=0.3 .*no at"),
+            (lambda: likewise.split(ratings, "time", test=0.3, at="1998-01-01", rolling=2), "test=0.3 .*no at"),
+            (lambda: likewise.split(ratings, "per-user", test=0.3, rows=3), "test=0.3 .*no rows"),
+            (lambda: next(likewise.Splitter("per-user", test=0.3, rows=3).split(ratings)), "test=0.3 .*no rows"),
             (lambda: Als(factors=2).fit(ratings, checkpoint_every=3), "checkpoint_every=3 .*checkpoint")):
         with pytest.raises(ValueError, match=words):
             ask()
@@ -832,13 +836,14 @@ def test_several_gpus_are_a_list_of_numbers(ratings, monkeypatch):
 def test_some_lists_and_the_list_of_an_id(model):
     lists = model.recommend([16, 10, 13], n=4)
     assert lists[1:][0] == lists[1] == lists.of(10) and len(lists[[0, 2]]) == 2 and lists[::-1].of(16) == lists[0]
-    assert lists[:1].to_pandas()["user"].tolist() == [16] * 4
+    assert lists[:1].to_pandas()["user"].tolist() == [16] * 4 and list(lists) == [lists[0], lists[1], lists[2]]
     with pytest.raises(KeyError, match="11 is none of these 3 users"):
         lists.of(11)
 
 
 def test_ids_that_the_model_does_not_know_are_skipped_on_request(model):
     lists = model.recommend([10, 1, 13, 2], n=3, unknown="skip")
+    assert lists[:1].unknown == lists.unknown == 2
     assert lists.queries.tolist() == [10, 13] and lists.unknown == 2 and lists.of(13) == model.recommend(13, n=3)[0]
     assert model.similar_items([5, 6], unknown="skip").unknown == model.similar_users([10, 9], unknown="skip").unknown == 1
     some = model.recommend_new([[5, 6, 7], {7: 2.0, 8: 1.0}], unknown="skip")

@@ -109,6 +109,13 @@ def test_splitters_that_count_users_as_rows_are_refused(timed):
             wrong()
 
 
+@pytest.mark.parametrize("kind", ["matrix", "dict", "tuple"])
+def test_rows_of_what_has_no_rows_are_not_split(timed, kind):
+    data = {"matrix": timed.to_csr(), "dict": timed.columns(), "tuple": tuple(timed.columns().values())}[kind]
+    with pytest.raises(TypeError, match=r"X: rows are those of Interactions or of a frame, not of .*: give likewise.Interactions\(X\)"):
+        next(likewise.Splitter("kfold", folds=2).split(data))
+
+
 def test_nothing_loads_scikit_learn():
     done = subprocess.run([sys.executable, "-c", "import sys, likewise; likewise.Splitter(); "
                            "print('sklearn' in sys.modules, 'pandas' in sys.modules)"], capture_output=True, text=True)
