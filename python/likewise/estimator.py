@@ -79,8 +79,10 @@ class Estimator(_Answering):
         metric            of the validation: "ndcg@10" (as it is for implicit feedback), "rmse" ...
         candidates        validation ranks only these items of each user (Model.evaluate)
         negatives         validation ranks each held-out item among so many random others
-        target            a value of `metric`: training ends after the first iteration that is as good
-        checkpoint        a file to go on from, written every `checkpoint_every` iterations (1)
+        target            a value of `metric`, which is named with it: training ends after the first iteration that
+                          is as good
+        checkpoint        a file to go on from, written every `checkpoint_every` iterations (1); ValueError for a
+                          file that holds something other than a model
         resume            a model, fitted estimator, or checkpoint loaded by load_model(), to go on from
         item_features     tags of items: a file's path, a dict of tags by item id, or a frame of ids and
                           categories, numbers or lists of tags. Items without interactions join by them.

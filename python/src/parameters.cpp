@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -135,6 +136,32 @@ namespace {
   return text + "}";
 }
 
+/// "mean, centred or sum" as prediction="mean", "centred" or "sum".
+[[nodiscard]] std::string quoted_each(std::string_view values) {
+  std::string text = "\"";
+  while (!values.empty()) {
+    const std::size_t comma = std::min(values.find(", "), values.find(" or "));
+    text += values.substr(0, comma);
+    if (comma == std::string_view::npos) break;
+    const std::string_view between = values[comma] == ',' ? ", " : " or ";
+    ((text += '"') += between) += '"';
+    values.remove_prefix(comma + between.size());
+  }
+  return text + "\"";
+}
+
+/// A parameter of some algorithm that takes True or False, or a name of several.
+[[nodiscard]] std::optional<ParameterInfo> choice_named(std::string_view name) {
+  for (const std::string_view algorithm : algorithm_names()) {
+    for (const ParameterInfo& one : parameters_of(algorithm)) {
+      const bool is_choice =
+          one.kind == ParameterKind::kSwitch || one.kind == ParameterKind::kChoice;
+      if (one.name == name && is_choice) return one;
+    }
+  }
+  return std::nullopt;
+}
+
 /// `command` is the shell's: pandas reads what these three unpack.
 [[nodiscard]] std::string unpacked_in_python(std::string_view command) {
   const bool by_pandas = command.starts_with("`unzip") || command.starts_with("`bunzip2") ||
@@ -155,6 +182,11 @@ std::string as_keyword(std::string_view parameter, std::string_view value) {
   if (parameter == "values" && !value.empty()) return values_as_dict(value);
   std::string text(parameter);
   if (value.empty()) return text;
+  if (const auto known = choice_named(parameter)) {
+    const bool is_switch = known->kind == ParameterKind::kSwitch;
+    const bool is_true = is_switch && value == known->choices[0];
+    return text + "=" + (is_true ? "True" : is_switch ? "False" : quoted_each(value));
+  }
   const bool is_number = value.find_first_not_of("0123456789.-+e") == std::string_view::npos;
   const std::string_view quote = is_number ? "" : "\"";
   return ((((text += "=") += quote) += value) += quote);

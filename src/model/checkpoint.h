@@ -15,6 +15,10 @@ namespace likewise {
 /// kept with them, to go on from. Nothing is copied. Same errors as save_model.
 void save_checkpoint(const Model& model, const TrainingState& state, const std::string& path);
 
+/// Throws Error(kInvalidArgument) where there is a file with content that is no model: a checkpoint
+/// would take its place.
+void refuse_other_files(const std::string& path);
+
 /// Lets `run` go on where `model` stands: from its newest factors (borrowed), with the reports of
 /// the iterations done to reach them and the best one so far. Same parameters and data: the same
 /// answer as training without a break.

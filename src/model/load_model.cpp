@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -16,6 +18,7 @@
 #include "likewise/matrix.h"
 #include "likewise/model.h"
 #include "model/bad_data.h"
+#include "model/checkpoint.h"
 #include "model/checksum.h"
 #include "model/known_formats.h"
 #include "model/learned_parts.h"
@@ -263,6 +266,20 @@ Model model_from_bytes(const std::shared_ptr<void>& owner, std::span<std::byte> 
   model.item_features = load_features(load, "item_", model.items.size());
   model.validate();
   return model;
+}
+
+void refuse_other_files(const std::string& path) {
+  std::error_code unknown;
+  const bool has_content = std::filesystem::is_regular_file(path, unknown) &&
+                           std::filesystem::file_size(path, unknown) > 0;
+  if (!has_content) return;
+  try {
+    check_format(safetensors::parse(map_file(path).bytes).metadata);
+  } catch (const Error& fault) {
+    if (fault.kind() != ErrorKind::kBadData) throw;
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{}: there is a file that is no model; name another checkpoint", path));
+  }
 }
 
 Model load_model(const std::string& path) {

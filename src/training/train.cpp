@@ -165,6 +165,7 @@ void Learning::by_iterations(
   require(
       run_.checkpoint.every >= 1,
       fmt::format("a checkpoint every {} iterations: it must be 1 or more", run_.checkpoint.every));
+  refuse_other_files(run_.checkpoint.path);
   IterationRun loop;
   loop.control.cancel = run_.control.cancel;
   loop.stop = run_.stop;

@@ -383,6 +383,19 @@ def test_one_training_at_a_time_writes_a_checkpoint(ratings, tmp_path):
     Als(factors=2, iterations=1).fit(ratings, checkpoint=path)
 
 
+def test_a_checkpoint_takes_the_place_of_a_model_alone(ratings, tmp_path):
+    path = tmp_path / "data.csv"
+    als = Als(factors=2, iterations=1)
+    for content in (b"1,2\n", b"\x10" + 7 * b"\0" + b'{"a":{}}        '):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="data.csv: there is a file that is no model; name another checkpoint"):
+            als.fit(ratings, checkpoint=path)
+        assert path.read_bytes() == content
+    path.write_bytes(b"")
+    for _ in range(2):
+        assert als.fit(ratings, checkpoint=path).iterations == likewise.load_model(path).iterations[-1]["iteration"]
+
+
 def test_a_training_goes_on_from_a_checkpoint(ratings, tmp_path):
     path = str(tmp_path / "checkpoint")
     whole = Als(factors=8, iterations=6).fit(ratings).model_
@@ -434,6 +447,10 @@ def test_parameters_are_checked_and_described(ratings):
             (lambda: Als(biases=1, feedback="explicit").fit(ratings), TypeError, ["biases", "True"]),
             (lambda: Als(regularization=float("nan")).fit(ratings), ValueError, ["regularization"]),
             (lambda: Als(epsilon=2).fit(ratings), ValueError, ["epsilon", 'confidence="log"']),
+            (lambda: likewise.Ease(item_exponent=0.5, scale_items=False).fit(ratings), ValueError, ["it needs scale_items=True"]),
+            (lambda: likewise.Sgd(biases=False, bias_regularization=1.0).fit(ratings), ValueError, ["it needs biases=True"]),
+            (lambda: ItemKnn(min_neighbours=5).fit(ratings), ValueError,
+             ['it needs prediction="mean", "centred", "z-score" or "baseline"']),
             (lambda: Als(feedback="both").fit(ratings), ValueError, ["feedback", "both"]),
             (lambda: Als(device="tpu").fit(ratings), ValueError, ["tpu"]),
             (lambda: Als(device="cuda:99").fit(ratings), likewise.DeviceError, []),
