@@ -176,20 +176,23 @@ def source_of(data: Any, source: Source, options: dict[str, Any], threads: int,
                         "sparse matrix, a pandas, polars or Arrow frame, a dict of arrays or a tuple "
                         "(users, items, values, times)")
     users, items, values, times, unit, written = columns
+    texts = {"value": values, "time": written}
     try:
-        return call(_core.Interactions.from_columns, users, items, values, times, unit, options, threads,
-                    listener)
+        made = call(_core.Interactions.from_columns, users, items, values, times, unit, options, threads, listener)
     except ValueError as error:
-        raise _with_text(error, {"value": values, "time": written}) from None
+        told = _with_text(str(error), texts)
+        raise (error if told == str(error) else ValueError(told)) from None
+    made.say_first_bad_row(_with_text(made.summary["first_bad_row"], texts))
+    return made
 
 
 #: How the extension names a cell that it could not read.
 _UNREAD = re.compile(r"position (\d+): the (value|time) ")
 
 
-def _with_text(error: ValueError, columns: dict[str, Any]) -> ValueError:
+def _with_text(error: str, columns: dict[str, Any]) -> str:
     """The error by the text that is no number or time, where one of these columns has it."""
-    found = _UNREAD.search(str(error))
+    found = _UNREAD.search(error)
     column = columns[found[2]] if found else None
     if found is None or not isinstance(column, _core.IdColumn):
         return error
@@ -203,7 +206,7 @@ def _with_text(error: ValueError, columns: dict[str, Any]) -> ValueError:
         what = "is not a number; with a decimal comma read it with decimal=\",\""
     else:
         what = "is not a number; give numbers"
-    return ValueError(f"row {place}: the {found[2]} {shown(cell)} {what}, or skip bad rows with on_bad_row=\"skip\"")
+    return f"row {place}: the {found[2]} {shown(cell)} {what}, or skip bad rows with on_bad_row=\"skip\""
 
 
 def pairs_of(frame: Any) -> tuple[list[Any], list[Any]]:
@@ -548,8 +551,17 @@ def _is_pandas(data: Any) -> bool:
 def _of_pandas(frame: Any, source: Source) -> Columns:
     known = [str(name) for name in frame.columns]
     refuse_twins(known, "the frame")
+    _refuse_index(frame, known, source)
     return _of_arrays({name: frame[given] for name, given in zip(known, frame.columns)},
                       lambda series, _: _unpacked(series), source, "the frame")
+
+
+def _refuse_index(frame: Any, known: list[str], source: Source) -> None:
+    """ValueError where users or items are in the index alone, not in a column."""
+    levels = [str(name) for name in frame.index.names if name is not None and str(name) not in known]
+    for given, of_index, of_columns in zip((source.user, source.item), known_columns(levels), known_columns(known)):
+        if given in levels or (given is None and of_index and not of_columns):
+            raise ValueError(f"the frame has {names(levels)} in its index, and columns are needed: give frame.reset_index()")
 
 
 class Encoded:

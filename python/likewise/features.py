@@ -81,6 +81,8 @@ def _ids_of_users(columns: list[str]) -> str | None:
 
 def _by_place(names: list[str], rows: Iterable[Iterable[Any]], model: _core.Model) -> _core.FeatureTable:
     """Visitors whose ids are their places."""
+    if not names:
+        raise ValueError("features of visitors have no columns: give each of them at least one, as [{\"age\": 31}]")
     header = ["visitor", *names]
     text = _text(header, ([place, *row] for place, row in enumerate(rows)), "features")
     return call(_core.read_features, None, text, "users", header, model)

@@ -92,7 +92,8 @@ class Ids:
 
     Integer ids are int64 arrays, text ids arrays of `str`, as they were given: "10" of a frame stays text. A whole
     number finds the text id that it is spelled as, and text the whole number that it spells, so programs go on where
-    the first text joined ids that were whole numbers.
+    the first text joined ids that were whole numbers. They are copied and pickled like arrays, and == compares ids
+    and their order.
     """
 
     def __init__(self, core: _core.IdMap, what: str, titles_at: Callable[[IndexArray], list[str]] | None = None):
@@ -128,6 +129,24 @@ class Ids:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> IdArray:
         return self.take(np.arange(len(self), dtype=np.int32))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether they are the same ids in the same order, of users both or of items."""
+        if not isinstance(other, Ids):
+            return NotImplemented
+        return self.what == other.what and self.is_integer == other.is_integer and np.array_equal(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __copy__(self) -> Ids:
+        return self
+
+    def __deepcopy__(self, _: Any) -> Ids:
+        return self
+
+    def __reduce__(self) -> Any:
+        ids = np.asarray(self)
+        return _restored, (ids if self.is_integer else ids.tolist(), self.what)
 
     def __contains__(self, one: object) -> bool:
         try:
@@ -214,3 +233,7 @@ class Ids:
         if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
             raise KeyError(f"there is no {self.what} {array.max()} in the model")
         return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def _restored(ids: Any, what: str) -> Ids:
+    return Ids(_core.IdMap.of(ids), what)

@@ -258,7 +258,8 @@ class Interactions(Framed):
                            *self._core.whole_times(), self.summary["policy"], self.summary["columns"], self.summary["faded"])
 
     def save(self, path: Path) -> None:
-        """Writes user,item,value[,time] as CSV (.tsv: tabs, .mtx: Matrix Market; and .gz, .zst)."""
+        """Writes user,item,value[,time] as CSV (.tsv: tabs, .mtx: Matrix Market; and .gz, .zst). Matrix Market has
+        places in place of ids, counted from 1, and no times."""
         call(self._core.write, path)
 
     def __len__(self) -> int:
@@ -305,9 +306,13 @@ def _times_and_words(values: Mapping[str, float] | None, since: Moment | None, u
         if moment is not None:
             options[name] = written(moment, name)
     if half_life is not None:
-        options["half_life"] = f"{half_life.total_seconds():.6f}s" if isinstance(half_life, datetime.timedelta) \
-            else half_life
+        options["half_life"] = duration(half_life)
     return options
+
+
+def duration(given: Any) -> Any:
+    """A timedelta as text, which files have; anything else as it is."""
+    return f"{given.total_seconds():.6f}s" if isinstance(given, datetime.timedelta) else given
 
 
 def written(moment: Moment, name: str) -> str:
@@ -343,6 +348,8 @@ def concat(parts: Sequence[Any], *, duplicates: Duplicates = "auto") -> Interact
     duplicates  what becomes of a user and item that several have, as of Interactions: the values of the last
                 part that has them, or where nobody has values the sum
     """
+    if isinstance(parts, Interactions):
+        raise TypeError("parts must be a list of Interactions, as [one, another], not one of them")
     data = [as_interactions(part, f"parts[{place}]") for place, part in enumerate(parts)]
     if not data:
         raise ValueError("there is nothing to concatenate: parts is empty")

@@ -347,7 +347,8 @@ class Answers:
         taken for the history of somebody who was not trained, as explain_new() takes it.
 
         With factors the score is that of the user's history solved again with the items as they are. It is a
-        little off that of recommend(), whose user factors were learned before the last step of the items.
+        little off that of recommend(), whose user factors were learned before the last step of the items. Predicted
+        ratings are explained as they come, as predict(clip=False) gives them.
         """
         if isinstance(user, Mapping):
             return self.explain_new(user, item)
@@ -461,8 +462,8 @@ class Answers:
     # Titles.
 
     def set_titles(self, titles: Mapping[Any, str]) -> None:
-        """What items are called, by their ids; kept in the model file, and in the lists' frames. Titles of ids that
-        the model does not have are left out. ValueError for control characters, TypeError for other than text."""
+        """What items are called, by their ids; kept in the model file, and in the lists' frames. Items that are not
+        named keep their titles; "" takes one away. Titles of ids that the model does not have are left out. ValueError for control characters, TypeError for other than text."""
         if not isinstance(titles, Mapping):
             hint = ": give its .to_dict()" if hasattr(titles, "to_dict") and getattr(titles, "ndim", 0) == 1 else ""
             raise TypeError(f"titles must be a dict of titles by item id, not of type {type(titles).__name__}{hint}")
@@ -471,7 +472,7 @@ class Answers:
                 raise TypeError(f"the title of item {shown(item)} must be text (str), not {shown(title)}")
             if _NOT_IN_TITLES.search(title):
                 raise ValueError(f"the title of item {shown(item)} must be without control characters, not {shown(title)}")
-        by_item = [""] * len(self.items)
+        by_item = self._core.titles_at(np.arange(len(self.items), dtype=np.int32))
         for index, title in zip(self.items.find(list(titles)), titles.values()):
             if index >= 0:
                 by_item[index] = title

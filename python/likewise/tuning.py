@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Callable, Literal
 
@@ -10,7 +11,7 @@ from likewise import _core
 from likewise.arguments import by_name, call, check_callback, names_of
 from likewise.display import grid, table
 from likewise.features import Features
-from likewise.interactions import Path, as_interactions
+from likewise.interactions import Path, as_interactions, duration
 from likewise.model import Model
 from likewise.progress import Progress, is_watched, logger
 
@@ -107,7 +108,7 @@ def _four_digits(value: float | None) -> str:
 @by_name
 def tune(interactions: Any, *, algorithms: str | Collection[str] | None = None,
          feedback: Literal["implicit", "explicit"] = "implicit", metric: str | None = None,
-         budget: str | int = "10m", seed: int = 42, validation: Any = None,
+         budget: str | int | datetime.timedelta = "10m", seed: int = 42, validation: Any = None,
          validation_method: Literal["random", "per-user", "last", "time"] | None = None,
          validation_share: float | None = None, journal: Path | None = None,
          resume: bool = False, item_features: Any = None, user_features: Any = None,
@@ -119,7 +120,7 @@ def tune(interactions: Any, *, algorithms: str | Collection[str] | None = None,
     algorithms         one, several, or None for all that learn from this feedback and that the device
                        trains by their defaults
     metric             what the best are best by: "ndcg@10" (as it is for implicit feedback), "rmse" ...
-    budget             how long to search: "30s", "10m" (the default), "1h", or a number of trials, which gives
+    budget             how long to search: "30s", "10m" (the default), "1h", a timedelta, or a number of trials, which gives
                        the same result again. In a time is the training of the winner, too, as long as its
                        trial says that it will take
     seed               of the search and of the validation parts
@@ -143,8 +144,9 @@ def tune(interactions: Any, *, algorithms: str | Collection[str] | None = None,
     data = as_interactions(interactions, "interactions")
     held_out = None if validation is None else as_interactions(validation, "validation")
     check_callback(callback)
+    budget = duration(budget)
     if isinstance(budget, bool) or not isinstance(budget, (str, int)):
-        raise TypeError(f"budget must be a time, as \"10m\", or a number of trials, not {budget!r}")
+        raise TypeError(f"budget must be a time, as \"10m\" or a timedelta, or a number of trials, not {budget!r}")
     if validation is not None and not (validation_method is None and validation_share is None):
         raise ValueError("validation_method and validation_share would do nothing here: they cut a "
                          "part from the interactions; leave validation out")

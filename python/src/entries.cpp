@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <memory>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -47,6 +48,11 @@ void require_entries(std::size_t count, std::size_t wanted, const char* what) {
 }
 
 }  // namespace
+
+IdNames ids_of(nb::handle given) {
+  auto ids = std::make_shared<const IdMap>(kept_ids(given));
+  return {ids, ids.get()};
+}
 
 Data from_entries(nb::handle users, nb::handle items, const In<Offset>& offsets,
                   const In<Index>& columns, const In<float>& values,

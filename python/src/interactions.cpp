@@ -78,7 +78,8 @@ template <class T>
     } else if (name == "now") {
       options.now = moment_of(name, text());
     } else if (name == "half_life") {
-      options.half_life = parse_duration(text());
+      options.half_life =
+          parse_duration(wanted<std::string>(name, value, "a timedelta, or text such as \"90d\""));
       if (!options.half_life) {
         throw nb::value_error(
             "half_life must be a timedelta, or a time such as \"90d\", \"12h\" or \"1y\" (s, min, "
@@ -123,13 +124,21 @@ template <class T>
   return column;
 }
 
+/// Options that say how text is read, which `where` holds none of.
+void refuse_options_of_text(const ReadOptions& options, const std::string& where) {
+  if (!options.word_values.empty()) {
+    throw nb::value_error(("values would do nothing: " + where + " holds no words").c_str());
+  }
+  if (options.decimal != ".") {
+    throw nb::value_error(("decimal would do nothing: " + where + " holds no text").c_str());
+  }
+}
+
 /// Values of numbers, or of a column of text, which go to `words`: then the options are used up.
 [[nodiscard]] ValueSpan values_of(const nb::object& values, ReadOptions& options,
                                   std::vector<float>& words) {
   if (!nb::isinstance<Ids>(values)) {
-    if (!options.word_values.empty()) {
-      throw nb::value_error("values would do nothing: the column of values holds no words");
-    }
+    refuse_options_of_text(options, "the column of values");
     return value_span(values);
   }
   words = values_of_words(nb::cast<const Ids&>(values).column, options, "value");
@@ -174,6 +183,7 @@ template <class T>
                             const nb::object& values, Index cols, const nb::dict& given,
                             int threads, const nb::object& progress) {
   const ReadOptions options = options_of(given);
+  refuse_options_of_text(options, "a matrix");
   const CsrColumns rows{integer_span(offsets, "indptr"), integer_span(columns, "indices"), cols};
   const ValueSpan numbers = value_span(values);
   ReadSummary summary;
@@ -312,6 +322,7 @@ void require_inside(const IdNames& names, const In<Index>& indices) {
 
 void bind_names(nb::module_& module) {
   nb::class_<IdNames>(module, "IdMap", "Ids of users or items, by index.")
+      .def_static("of", &ids_of, "ids"_a)
       .def("__len__", [](const IdNames& self) { return self.map->size(); })
       .def_prop_ro("is_integer", [](const IdNames& self) { return self.map->is_integer(); })
       .def("find_integers", &find_integers, "ids"_a.noconvert())
@@ -383,6 +394,10 @@ void bind_interactions(nb::module_& module) {
                   "faded"_a = false)
       .def("whole_times", &whole_times)
       .def_prop_ro("summary", &summary_of)
+      .def(
+          "say_first_bad_row",
+          [](Data& self, const std::string& message) { self.summary.first_bad_row = message; },
+          "message"_a)
       .def("split", &split_data, "method"_a, "test"_a, "last"_a, "folds"_a, "rows"_a, "at"_a.none(),
            "rolling"_a, "seed"_a)
       .def(

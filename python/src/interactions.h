@@ -33,6 +33,9 @@ struct IdNames {
   const IdMap* map = nullptr;
 };
 
+/// Ids that rise: an int64 array, or a list of text.
+[[nodiscard]] IdNames ids_of(nb::handle given);
+
 /// Interactions of entries as csr_of() has them. `users` and `items` are those of other
 /// interactions, or their ids; `names` are the columns that were read.
 [[nodiscard]] Data from_entries(nb::handle users, nb::handle items, const In<Offset>& offsets,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model.h"
 
+#include <algorithm>
 #include <chrono>
 #include <mutex>
 #include <nanobind/stl/optional.h>
@@ -202,7 +203,8 @@ void take_titles(Trained& self, Titles titles) {
 }
 
 void set_titles(Trained& self, const std::vector<std::string>& titles) {
-  Titles made = make_titles(titles);
+  const bool none = std::ranges::all_of(titles, &std::string::empty);
+  Titles made = none ? Titles{} : make_titles(titles);
   made.validate(self.model->items.size());
   take_titles(self, std::move(made));
 }

@@ -164,6 +164,9 @@ def test_every_argument_of_another_type_is_said_in_words(model, ratings, tmp_pat
     (lambda d, m: m.evaluate(d, min_relevant_value="4"), "min_relevant_value must be a number, not '4'"),
     (lambda d, m: m.recommend(include_seen=1), "include_seen must be True or False, not 1"),
     (lambda d, m: m.set_titles({5: None}), "the title of item 5 must be text"),
+    (lambda d, m: Interactions(([1], [2], [3.0], [4]), half_life=np.timedelta64(9, "D")), r'half_life must be a timedelta, or text such as "90d"'),
+    (lambda d, m: likewise.tune(d, budget=1.5), 'budget must be a time, as "10m" or a timedelta, or a number of trials, not 1.5'),
+    (lambda d, m: likewise.concat(d), "parts must be a list of Interactions"),
     (lambda d, m: m.save(5), "a path is a str, bytes or os.PathLike, not 5"),
     (lambda d, m: Als().fit(d, resume="model"), "resume must be a model or a fitted estimator, not 'model'"),
     (lambda d, m: Als().fit(d, callback=5), "callback must be a function, not 5"),
@@ -318,6 +321,22 @@ def test_messages_of_metrics_and_titles_name_keywords(model, ratings, tmp_path):
     (tmp_path / "titles").write_text("nr,short,long\n5,A,B\n7,C,D\n")
     with pytest.raises(ValueError, match=r'choose the columns with columns=\["ID", "TITLE"\]$'):
         model.read_titles(tmp_path / "titles")
+
+
+def test_titles_of_other_items_stay(model):
+    names = ["one", "two", "three"]
+    ids = model.items[:3].tolist()
+    titles_of = lambda: model.recommend(n=200, include_seen=True).to_pandas().drop_duplicates("item").set_index("item").get("title")
+    model.set_titles({})
+    model.set_titles({-5: "nobody's"})
+    assert titles_of() is None
+    for one, name in zip(ids, names):
+        model.set_titles({one: name})
+    assert titles_of()[ids].tolist() == names
+    model.set_titles({ids[1]: ""})
+    assert titles_of()[ids].tolist() == ["one", "", "three"]
+    model.set_titles(dict.fromkeys(ids, ""))
+    assert titles_of() is None
 
 
 def test_an_item_that_is_asked_for_by_its_title_is_named(model):

@@ -162,6 +162,9 @@ def test_visitors_that_cannot_be_answered():
         model.recommend_new()
     with pytest.raises(ValueError, match="one of both"):
         model.recommend_new([[2]], features=strange)
+    for nothing in ([{}], [{}, {}]):
+        with pytest.raises(ValueError, match=r"features of visitors have no columns: give each of them at least one, as \[{\"age\": 31}\]"):
+            model.recommend_new(features=nothing)
     with pytest.raises(TypeError, match="dicts of columns"):
         model.recommend_new(features=["light"])
     with pytest.raises(ValueError, match="has learned no features of users"):

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """One matrix from every kind of data; what is wrong with data is said with its place."""
+import copy
 import datetime
 import decimal
 import fractions
 import gzip
+import pickle
 import re
 
 import numpy as np
@@ -563,8 +565,6 @@ def entries(data):
 
 
 def test_interactions_are_pickled_and_copied(timed, ratings):
-    import copy
-    import pickle
     train, test = likewise.split(timed, "last")
     for data in (timed, train, test, ratings, Interactions(([1, 1], [2, 3]))):
         back = pickle.loads(pickle.dumps(data))
@@ -614,6 +614,17 @@ def test_parts_are_put_together(timed, ratings):
         likewise.concat([ratings, Interactions((["a"], ["b"], [1.0]))])
 
 
+@pytest.mark.parametrize("ids", [[3, 1, 2], ["b", "a", "10"], ["10", "9"]])
+def test_ids_are_compared_copied_and_pickled(ids):
+    data, others = Interactions((ids, list(range(len(ids))))), Interactions((ids[:1], [0]))
+    assert data.users == data.users == likewise.Popular().fit(data).model_.users
+    assert data.users != others.users and data.users != data.items and data.users != ids
+    for same_ids in (copy.copy(data.users), copy.deepcopy(data.users), pickle.loads(pickle.dumps(data.users))):
+        assert same_ids == data.users and same_ids.find(ids).tolist() == data.users.find(ids).tolist()
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(data.users)
+
+
 def test_ids_are_a_sequence(timed):
     users = np.asarray(timed.users).tolist()
     assert list(timed.users) == users and timed.users[0] == users[0] and timed.users[-1] == users[-1]
@@ -644,8 +655,26 @@ def test_bools_and_numbers_as_text_are_values():
     for rating in ([True, False, True], ["true", "False", "TRUE"], ["1", "0", "1.0"]):
         assert Interactions(pd.DataFrame(data | {"rating": rating})).to_csr().toarray().tolist() == [[1, 0], [1, 0]]
     assert Interactions(data | {"rating": ["1,5", "0", "2"]}, decimal=",").to_csr()[0, 0] == 1.5
-    with pytest.raises(ValueError, match="values would do nothing"):
-        Interactions(data, values={"view": 1})
+    numbers = data | {"rating": [1.0, 0.0, 1.0]}
+    for given in (data, numbers, pd.DataFrame(numbers), sp.csr_array(np.eye(2))):
+        for option in ({"values": {"view": 1}}, {"decimal": ","}):
+            with pytest.raises(ValueError, match=f"^{next(iter(option))} would do nothing: (a matrix|the column of values) holds no (words|text)$"):
+                Interactions(given, **option)
+
+
+def test_a_word_that_was_skipped_is_shown():
+    events = {"user": [1, 1, 2], "item": [1, 2, 1], "event": ["view", "buy", "view"]}
+    read = Interactions(events, values={"view": 1}, on_bad_row="skip")
+    assert len(read) == 2 and read.summary["first_bad_row"].startswith("row 1: the value 'buy' is not a number")
+
+
+@pytest.mark.parametrize("index, given", [(["user", "item"], {}), (["user"], {}), ("who", {"user": "who", "item": "item"})])
+def test_ids_in_the_index_of_a_frame_are_pointed_at(index, given):
+    frame = pd.DataFrame({"user": [1, 1, 2], "item": [1, 2, 1], "rating": [1.0, 2.0, 3.0]})
+    moved = frame.rename(columns={"user": "who"} if index == "who" else {}).set_index(index)
+    with pytest.raises(ValueError, match=r"in its index, and columns are needed: give frame.reset_index\(\)"):
+        Interactions(moved, **given)
+    assert Interactions(moved.reset_index(), **given) == Interactions(frame) == Interactions(frame.rename_axis("row"))
 
 
 @pytest.mark.parametrize("frame", [dict, pd.DataFrame, pl.DataFrame, pa.table])

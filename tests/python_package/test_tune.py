@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """likewise.tune(): the winner, the table of trials, journals, interruptions and wrong options."""
+import datetime
 import logging
 import random
 
@@ -41,6 +42,7 @@ def test_the_winner_and_the_table_of_trials(ratings):
 
 
 def test_its_parameters_train_the_same_model(ratings):
+    assert likewise.tune(ratings, algorithms="item-knn", budget=datetime.timedelta(seconds=1)).trials
     search = likewise.tune(ratings, algorithms="als", budget=5)
     params = {name: value for name, value in search.best["params"].items() if name != "algorithm"}
     again = likewise.Als(**params).fit(ratings).model_
