@@ -4,15 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "output/text.h"
+
 namespace likewise::cli {
 namespace {
-
-/// Between single quotes of any of these shells.
-std::string quoted(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
 
 /// The first sentence, where a help text is long.
 std::string brief(const std::string& help) {
@@ -54,11 +49,11 @@ std::string bash(const std::vector<VerbWords>& verbs) {
       if (!option.takes_value) continue;
       std::vector<std::string> patterns;
       for (const std::string& name : option.names)
-        patterns.push_back(quoted(verb.name + " " + name));
+        patterns.push_back(in_quotes(verb.name + " " + name));
       text += fmt::format("    {}) words={}{} ;;\n", fmt::join(patterns, " | "),
                           option.choices.empty()
                               ? "FILE"
-                              : quoted(fmt::format("{}", fmt::join(option.choices, " "))),
+                              : in_quotes(fmt::format("{}", fmt::join(option.choices, " "))),
                           option.is_list ? " given=${word%\"${word##*,}\"}" : "");
     }
   }
@@ -67,7 +62,7 @@ std::string bash(const std::vector<VerbWords>& verbs) {
     std::vector<std::string> all = names_of(verb);
     all.insert(all.end(), verb.choices.begin(), verb.choices.end());
     text += fmt::format("    {}) words={} ;;\n", verb.name,
-                        quoted(fmt::format("{}", fmt::join(all, " "))));
+                        in_quotes(fmt::format("{}", fmt::join(all, " "))));
   }
   return text +
          "  esac\n"
@@ -97,7 +92,7 @@ std::string zsh(const std::vector<VerbWords>& verbs) {
       "  if (( CURRENT == 2 )); then\n"
       "    local -a verbs=(\n";
   for (const VerbWords& verb : verbs) {
-    text += fmt::format("      {}\n", quoted(verb.name + ":" + verb.summary));
+    text += fmt::format("      {}\n", in_quotes(verb.name + ":" + verb.summary));
   }
   text +=
       "    )\n"
@@ -121,13 +116,13 @@ std::string zsh(const std::vector<VerbWords>& verbs) {
                                     fmt::join(option.choices, " "));
         }
         text += fmt::format(" \\\n        {}",
-                            quoted(fmt::format("*{}[{}]{}", name, zsh_text(option.help), value)));
+                            in_quotes(fmt::format("*{}[{}]{}", name, zsh_text(option.help), value)));
       }
     }
     const std::string argument = verb.choices.empty()
                                      ? "*:file:_files"
                                      : fmt::format("*:word:({})", fmt::join(verb.choices, " "));
-    text += fmt::format(" \\\n        {}\n      ;;\n", quoted(argument));
+    text += fmt::format(" \\\n        {}\n      ;;\n", in_quotes(argument));
   }
   return text +
          "  esac\n"

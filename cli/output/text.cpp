@@ -105,6 +105,20 @@ std::string shortened(std::string_view text, int width) {
   return std::string(text.substr(0, end)) + "…";
 }
 
+std::string in_quotes(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string shell_word(std::string_view text) {
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_-./,:+=@%").find(c) != std::string_view::npos;
+  };
+  return !text.empty() && std::ranges::all_of(text, plain) ? std::string(text) : in_quotes(text);
+}
+
 std::string TextTable::text(int indent) const {
   std::vector<int> widths(rows_.front().size(), 0);
   for (const auto& row : rows_) {

@@ -48,6 +48,11 @@ class Style {
 /// `text` cut to `width` with an ellipsis where it is longer.
 [[nodiscard]] std::string shortened(std::string_view text, int width);
 
+/// Between single quotes of any shell.
+[[nodiscard]] std::string in_quotes(std::string_view text);
+/// As a shell takes it for one word: quoted where it must be.
+[[nodiscard]] std::string shell_word(std::string_view text);
+
 /// Rows of cells, aligned: the first column to the left, all others to the right.
 class TextTable {
  public:

@@ -11,6 +11,7 @@
 #include "options/options.h"
 #include "options/paths.h"
 #include "output/rows.h"
+#include "output/text.h"
 #include "report/report.h"
 #include "verb.h"
 #include "verbs/demo_story.h"
@@ -168,14 +169,14 @@ struct Demo {
 
   void tell_next(const Model& als, const std::vector<Index>& viewers,
                  const std::vector<Index>& films) const {
-    const std::string model = in_folder(kModel);
+    const std::string model = shell_word(in_folder(kModel));
     std::string text = heading(style, "Next", "try it yourself");
     if (!viewers.empty()) {
-      const std::string title = als.items.name(films.front());
-      text += fmt::format("    likewise recommend {} --user \"{}\" -n 5\n", model,
-                          als.users.name(viewers.front()));
-      text += fmt::format("    likewise recommend {} --likes \"{}\" -n 5\n", model, title);
-      text += fmt::format("    likewise similar {} --item \"{}\"\n", model, title);
+      const std::string title = shell_word(als.items.name(films.front()));
+      text += fmt::format("    likewise recommend {} --user {} -n 5\n", model,
+                          shell_word(als.users.name(viewers.front())));
+      text += fmt::format("    likewise recommend {} --likes {} -n 5\n", model, title);
+      text += fmt::format("    likewise similar {} --item {}\n", model, title);
     }
     if (!serves) text += fmt::format("    likewise serve {}\n", model);
     text += "    likewise train YOUR-RATINGS.csv -o model.safetensors --report report.html\n";

@@ -17,6 +17,7 @@
 #include "options/training_options.h"
 #include "output/parameters.h"
 #include "output/rows.h"
+#include "output/text.h"
 #include "report/report.h"
 #include "verb.h"
 #include "verbs/training.h"
@@ -214,13 +215,16 @@ struct Train {
     progress.say("model: " + output);
     if (!report.empty()) progress.say("report: " + report);
     progress.say(model.ranks_items() ? fmt::format("next: likewise recommend {} --user {} -n 10",
-                                                   output, example(model))
-                                     : fmt::format("next: likewise evaluate {} TEST", output));
+                                                   shell_word(output), example(model))
+                                     : fmt::format("next: likewise evaluate {} TEST", shell_word(output)));
     if (json) print_json(model, stages);
   }
 
+  /// The first user, as a shell takes it; not where it cannot be printed as it is.
   static std::string example(const Model& model) {
-    return model.users.size() == 0 ? "ID" : printable(model.users.name(0));
+    if (model.users.size() == 0) return "ID";
+    const std::string name(model.users.name(0));
+    return printable(name) == name ? shell_word(name) : "ID";
   }
 
   /// Where it was reached; null where it never was.

@@ -42,7 +42,7 @@ Model train_with_report(const TrainingPlan& plan, const Interactions& data, Trai
     if (error.kind() != ErrorKind::kCancelled || !kept) throw;
     throw Error(ErrorKind::kCancelled,
                 fmt::format("interrupted; `--resume {}` goes on from the last checkpoint",
-                            run.checkpoint.path));
+                            shell_word(run.checkpoint.path)));
   }
 }
 

@@ -27,21 +27,9 @@ namespace {
 
 constexpr const char* kAll = "all";
 
-/// As a shell takes it for one word.
-[[nodiscard]] std::string quoted(const std::string& word) {
-  const auto plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           std::string_view("_-./,:+=@%").find(c) != std::string_view::npos;
-  };
-  if (!word.empty() && std::ranges::all_of(word, plain)) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 [[nodiscard]] std::string quoted_all(const std::vector<std::string>& words) {
   std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + quoted(word);
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + shell_word(word);
   return text;
 }
 
@@ -206,12 +194,12 @@ struct Tune {
   /// The command that trains with these parameters on RATINGS.
   [[nodiscard]] std::string command(const TrainingParams& params) const {
     std::string text = fmt::format("likewise train {} -o {} {}", quoted_all(ratings),
-                                   quoted(output), options_text(params));
-    for (const std::string& word : words_of(features)) text += " " + quoted(word);
+                                   shell_word(output), options_text(params));
+    for (const std::string& word : words_of(features)) text += " " + shell_word(word);
     for (const CLI::Option* option : given->get_options()) {
       if (option->get_group() != kReadingGroup || option->count() == 0) continue;
       text += fmt::format(" {} {}", option->get_name(),
-                          quoted(fmt::format("{}", fmt::join(option->results(), ","))));
+                          shell_word(fmt::format("{}", fmt::join(option->results(), ","))));
     }
     return text;
   }

@@ -7,11 +7,12 @@ import io
 import json
 import re
 import math
+import subprocess
 
 import numpy as np
 import pytest
 
-from conftest import Program
+from conftest import BINARY, Program
 
 
 def rows(text):
@@ -416,7 +417,7 @@ def test_reading_options(program, tmp_path):
 def test_demo_tells_the_whole_story(program, tmp_path):
     done = program("demo", "-o", "out")
     for part in ("NDCG@10", "most popular for all", "likewise recommends", "because you liked",
-                 "likewise similar out/model.safetensors"):
+                 "likewise similar out/model.safetensors --item '"):
         assert part in done.stdout
     assert "\033" not in done.stdout and max(map(len, done.stdout.splitlines())) <= 100
     table = [line for line in done.stdout.splitlines() if line.startswith("    likewise, ALS")]
@@ -427,6 +428,24 @@ def test_demo_tells_the_whole_story(program, tmp_path):
     assert program("recommend", "out/model.safetensors", "--all", "-n", 1).stdout
     assert program("demo", "-o", "out2").stdout.replace("out2", "out").split("\nTest")[1] == (
         done.stdout.split("\nTest")[1])
+
+
+@pytest.mark.parametrize("user, output", [("$(touch pwned)", "m"), ("it's", "m"), ('a"b', "m"), ("a`b", "m"),
+                                          ("ann", "sp ace.st"), ("ann", "m;touch pwned")])
+def test_the_next_command_can_be_pasted(program, tmp_path, user, output):
+    with open(tmp_path / "r.csv", "w", newline="") as file:
+        csv.writer(file).writerows([[user, "x", 3], [user, "y", 2], ["z", "z", 1]])
+    stderr = program("train", "r.csv", "-o", output, "--algorithm", "popular").stderr
+    command = stderr.splitlines()[-1].removeprefix("next: likewise ")
+    done = subprocess.run(["bash", "-c", f"{BINARY} {command} --include-seen"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert {row["user"] for row in rows(done.stdout)} == {user}
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_a_user_that_cannot_be_printed_is_not_in_the_next_command(program, tmp_path):
+    (tmp_path / "r.csv").write_text("a\x1b[2J,x,3\n")
+    assert "--user ID -n" in program("train", "r.csv", "-o", "m", "--algorithm", "popular").stderr
 
 
 @pytest.mark.parametrize("name, expected", [("ml-100k/u.data", 100_000)])
