@@ -100,7 +100,7 @@ void handle(int number, void (*handler)(int)) {
   sigaction(number, &action, nullptr);
 }
 
-/// As under nohup.
+/// As under nohup, or a shell's `&`.
 bool ignored_by_parent(int number) {
   struct sigaction action = {};
   return sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
@@ -128,7 +128,7 @@ void install_signal_handlers() {
   handle(SIGALRM, on_end_of_patience);
   unblock(SIGALRM);
   for (const StopSignal& signal : kStopSignals) {
-    if (signal.number == SIGHUP && ignored_by_parent(SIGHUP)) continue;
+    if (ignored_by_parent(signal.number)) continue;
     handle(signal.number, on_stop_signal);
   }
   std::signal(SIGPIPE, SIG_DFL);  // some parents leave it ignored

@@ -2,12 +2,18 @@
 """Runs the built program. LIKEWISE_CLI names it; build/dev/bin/likewise is the default."""
 import os
 import pathlib
+import signal
 import subprocess
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("LIKEWISE_CLI", str(ROOT / "build/dev/bin/likewise"))
+
+# What a job in the background of a shell ignores, the program would ignore as well.
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
 
 
 class Program:

@@ -141,15 +141,15 @@ def test_a_second_signal_ends_at_once(program, tmp_path, which):
     assert time.monotonic() - start < 0.4  # sooner than the first one has its answer
 
 
-def wait_for_handler(process):
-    """Until SIGTERM is caught."""
+def wait_for_handler(process, which=signal.SIGTERM):
+    """Until it is caught."""
     for _ in range(400):
         with open(f"/proc/{process.pid}/status") as status:
             caught = next(int(line.split()[1], 16) for line in status if line.startswith("SigCgt"))
-        if caught & (1 << (signal.SIGTERM - 1)):
+        if caught & (1 << (which - 1)):
             return
         time.sleep(0.01)
-    pytest.fail("no handler of SIGTERM")
+    pytest.fail(f"no handler of {which.name}")
 
 
 def test_messages_that_nobody_reads_do_not_hold_up_the_end(program, theatre, tmp_path):
@@ -169,16 +169,17 @@ def test_messages_that_nobody_reads_do_not_hold_up_the_end(program, theatre, tmp
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_ignored_hangup_stays_ignored(program, theatre, tmp_path):
-    """As under nohup."""
+@pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_what_the_parent_ignores_stays_ignored(program, theatre, tmp_path, which):
+    """As under nohup, or behind `&` in a script."""
     process = program.start(*words(ENDLESS, theatre), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
-    wait_for_handler(process)
-    process.send_signal(signal.SIGHUP)
+                            preexec_fn=lambda: signal.signal(which, signal.SIG_IGN))
+    wait_for_handler(process, signal.SIGXCPU)
+    process.send_signal(which)
     time.sleep(0.8)
     assert process.poll() is None
-    process.terminate()
-    expect_end(process, signal.SIGTERM, tmp_path)
+    process.send_signal(signal.SIGXCPU)
+    expect_end(process, signal.SIGXCPU, tmp_path)
 
 
 @pytest.mark.parametrize("verb", SHORT)
