@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import tarfile
 
+import numpy
 import pytest
 from conftest import BINARY, ROOT
 
@@ -169,11 +170,17 @@ def cells(program, options):
     return found
 
 
+def npz():
+    packed = io.BytesIO()
+    numpy.savez(packed, indices=numpy.arange(3), data=numpy.arange(3))
+    return packed.getvalue()
+
+
 @pytest.mark.parametrize("pack, words", [
     (bz2.compress, "bunzip2"), (lzma.compress, "unxz"), (lambda text: b"\x04\x22\x4d\x18" + text, "lz4"),
     (lambda text: b"7z\xbc\xaf" + text, "7z x"), (lambda text: b"Obj\x01" + text, "Avro"),
     (lambda text: b"\xd0\xcf\x11\xe0" + text, "Excel"), (lambda text: b"\x89HDF" + text, "HDF5"),
-    (lambda text: b"\x93NUMPY" + text, "NumPy"), (lambda text: b"\x80\x04\x95" + text, "pickle"),
+    (lambda text: b"\x93NUMPY" + text, "NumPy"), (lambda text: npz(), "a NumPy file: export it"), (lambda text: b"\x80\x04\x95" + text, "pickle"),
     (lambda text: b"SQLite format 3\0" + text, "sqlite3"), (lambda text: b"PARE" + text, "encrypted"),
     (lambda text: b"FEA1" + text, "Feather of version 1")])
 def test_the_others_of_a_row_that_are_refused(program, pack, words):

@@ -35,7 +35,7 @@ def test_a_file_of_the_other_kind_is_named(program, cinema):
         stderr = program(*verb, exit_code=1).stderr
         assert "it is text, not a model; a file of interactions is read by `likewise train`" in stderr
     stderr = program("train", model, "-o", "x", exit_code=1).stderr
-    assert "such as a model, not interactions; a model is read by `likewise info`" in stderr
+    assert "such as a model, not text; a model is read by `likewise info`" in stderr
 
 
 def test_a_length_in_the_name_of_a_metric_is_an_option_of_its_own(program, cinema):

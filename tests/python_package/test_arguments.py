@@ -291,7 +291,7 @@ def test_a_file_of_the_other_kind_is_named(model, ratings, tmp_path):
     ratings.save(tmp_path / "train.csv")
     model.save(tmp_path / "model.safetensors")
     for name, load, reads in (("train.csv", likewise.load_model, "it is text, not a model; .* likewise.Interactions()"),
-                              ("model.safetensors", Interactions, "such as a model, not interactions; .* likewise.load_model()")):
+                              ("model.safetensors", Interactions, "such as a model, not text; .* likewise.load_model()")):
         with pytest.raises(ValueError, match=f"{name}: .*{reads}"):
             load(tmp_path / name)
 

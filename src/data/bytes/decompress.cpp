@@ -16,6 +16,8 @@ namespace likewise {
 namespace {
 
 constexpr std::size_t kInputBytes = std::size_t{1} << 17;
+/// What is looked at: the head of a zip archive with the name of its first file.
+constexpr std::size_t kHeadBytes = 128;
 
 /// The compressed side: a window over the raw bytes.
 class Input {
@@ -158,6 +160,14 @@ bool is_zstd(std::string_view head) {
   return skippable || head.substr(0, 4) == "\x28\xb5\x2f\xfd";
 }
 
+/// A zip archive whose first file is an array, as numpy.savez() and scipy.sparse.save_npz() write.
+bool is_npz(std::string_view head) {
+  constexpr std::size_t kName = 30;  // behind its own length and that of the extra field
+  if (!head.starts_with("PK\x03\x04") || head.size() < kName) return false;
+  const auto length = static_cast<unsigned char>(head[kName - 4]);
+  return head.substr(kName, length).ends_with(".npy");
+}
+
 /// Formats that people do hand to us, which are not text.
 void refuse_foreign(std::string_view head, const std::string& name) {
   // The length of a header, 8 bytes, and the header's first one.
@@ -165,7 +175,7 @@ void refuse_foreign(std::string_view head, const std::string& name) {
       head.size() >= 9 && head[8] == '{' && head.substr(0, 8).find('\0') != std::string_view::npos;
   if (model) {
     throw Error(ErrorKind::kBadData,
-                fmt::format("{}: is a safetensors file, such as a model, not interactions; a model "
+                fmt::format("{}: is a safetensors file, such as a model, not text; a model "
                             "is read by {}, from a file and not from a pipe",
                             name, mention("load_model")));
   }
@@ -201,8 +211,9 @@ void refuse_foreign(std::string_view head, const std::string& name) {
       {"\x89HDF", "an HDF5 file: export it as CSV first"},
       {"\x93NUMPY", "a NumPy file: export it as CSV or Matrix Market first"},
   }};
+  const std::string_view start = is_npz(head) ? "\x93NUMPY" : head;
   for (const Foreign& foreign : kForeign) {
-    if (head.starts_with(foreign.magic)) {
+    if (start.starts_with(foreign.magic)) {
       throw Error(ErrorKind::kBadData, fmt::format("{}: is {}", name, mentions(foreign.what)));
     }
   }
@@ -211,7 +222,7 @@ void refuse_foreign(std::string_view head, const std::string& name) {
 }  // namespace
 
 Decompressed decompress(ByteSourcePtr raw, const std::string& name) {
-  std::string head = read_up_to(*raw, 9);
+  std::string head = read_up_to(*raw, kHeadBytes);
   const bool gzip = head.starts_with("\x1f\x8b");
   const bool zstd = is_zstd(head);
   if (!gzip && !zstd) refuse_foreign(head, name);

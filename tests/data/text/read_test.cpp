@@ -261,6 +261,8 @@ TEST(ReadText, RefusesWhatIsNotText) {
                                    "1\0,\0",
                                    6)),
               HasSubstr("UTF-16"));
+  EXPECT_THAT(bad_data("\xff\xfe\0\0001\0\0\0"s), HasSubstr("UTF-32"));
+  EXPECT_THAT(bad_data("\0\0\xfe\xff\0\0\0001"s), HasSubstr("UTF-32"));
   EXPECT_THAT(bad_data("1,2\r3,4\r5,6\r"), HasSubstr("CR alone"));
   EXPECT_THAT(bad_data("PK\x03\x04stuff"), HasSubstr("a zip archive"));
   EXPECT_THAT(bad_data("PAR1\x15\x02"), HasSubstr("a Parquet file"));
