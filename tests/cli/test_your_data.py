@@ -329,6 +329,27 @@ def test_decimal_commas(cells, refused):
     assert "--time-format would do nothing" in refused("user,item,rating\n1,2,3\n", "--time-format", "%Y")
 
 
+@pytest.mark.parametrize("name, text, options", [
+    ("Matrix Market", "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 3\n2 2 4\n", []),
+    ("lists of items", "1 2 3\n2 3\n", ["--format", "adjacency"])])
+def test_what_has_no_columns_is_not_told_to_name_one(program, refused, name, text, options):
+    for needing, value in (("--since", "2020-01-01"), ("--until", "2020-01-01"), ("--duplicates", "newest")):
+        told = refused(text, *options, needing, value)
+        assert f"{needing}" in told and f"needs times, and {name}" in told and told.endswith("none")
+    told = program("train", "data.csv", "-o", "m", *options, "--half-life", "90d", exit_code=2).stderr
+    assert f"--half-life needs times, and {name}" in told
+    if name == "Matrix Market":
+        for idle, value in (("--header", "yes"), ("--header", "no"), ("--delimiter", "tab"), ("--decimal", ",")):
+            assert f"{idle} would do nothing: the file is Matrix Market" in refused(text, idle, value)
+
+
+def test_matrices_with_and_without_values_are_told_apart(program):
+    for name, field, row in (("m.mtx", "integer", "1 1 3"), ("p.mtx", "pattern", "1 1")):
+        (program.folder / name).write_text(f"%%MatrixMarket matrix coordinate {field} general\n1 1 1\n{row}\n")
+    told = program("train", "m.mtx", "p.mtx", "-o", "m", exit_code=1).stderr
+    assert "m.mtx has the columns row, column, value, but p.mtx has the columns row, column: files" in told
+
+
 def test_escaped_quotes_are_explained(refused):
     assert 'quotes inside quotes are written \\"' in refused('user,item,rating\n1,"a \\"b\\" c",3\n2,d,4\n')
 
@@ -390,7 +411,8 @@ def test_netflix_blocks(cells, program, refused):
     assert cells(text.replace("5,3,", "x;3,"), "--format", "netflix", "--on-bad-row", "skip") == {
         ("30878", "7"): 4, ("5", "12"): 1}
     assert cells(text.replace("7:", '"a,3":'), "--format", "netflix")[("5", '"a,3"')] == 3  # no column of its own
-    assert "leave out --columns, --delimiter and --header" in refused(text, "--format", "netflix", "--columns", "1,2")
+    for idle, value in (("--columns", "1,2"), ("--delimiter", ","), ("--header", "no"), ("--decimal", ","), ("--time-format", "%Y")):
+        assert f"{idle} would do nothing: the file is read by --format netflix" in refused(text, "--format", "netflix", idle, value)
 
 
 def test_blocks_of_the_kdd_cup(cells, program, refused):

@@ -36,17 +36,6 @@ const KnownKind& known(ColumnarKind kind) { return kKinds[static_cast<std::size_
   throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: {}", file, why));
 }
 
-/// Options of text.
-void refuse_idle(const std::string& file, ColumnarKind kind, const ReadOptions& options) {
-  const char* idle = options.format != Format::kAuto   ? "format"
-                     : !options.delimiter.empty()      ? "delimiter"
-                     : options.header != Header::kAuto ? "header"
-                     : options.decimal != "."          ? "decimal"
-                                                       : nullptr;
-  if (idle == nullptr) return;
-  refuse(file, fmt::format("{} would do nothing: the file is {}", mention(idle), known(kind).what));
-}
-
 /// The rows as text. Holds the table.
 class RowsSource final : public ByteSource {
  public:
@@ -180,7 +169,7 @@ std::optional<ColumnarKind> columnar_kind(const std::string& path) {
 
 ColumnarText open_columnar(const std::string& path, ColumnarKind kind, const std::string& file,
                            const ReadOptions& options) {
-  refuse_idle(file, kind, options);
+  refuse_given(file, options, {"format", "delimiter", "header", "decimal"}, known(kind).what);
   const ArrowPlugin& plugin = load_arrow_plugin(file, known(kind).what);
   const std::shared_ptr<const ColumnarTable> table = plugin.open(path, kind, file);
   const ColumnarChoice all = all_columns(*table, options);

@@ -152,7 +152,7 @@ Interactions make(const RowColumns& columns, const ReadOptions& options, ReadSum
   met.format = "memory";
   met.columns = {"users", "items", has_values ? "values" : "", timed ? "times" : ""};
   met.policy = chosen_policy(options.duplicates, has_values, timed);
-  check_weighing(options, met.policy, timed, kName);
+  check_weighing(options, met.policy, timed ? "" : no_column_of_times(), kName);
   return naming_the_file(kName, [&] {
     Interactions data = timed ? make_rows<TimedRow>(columns, options, met, control)
                               : make_rows<PlainRow>(columns, options, met, control);

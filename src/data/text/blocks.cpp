@@ -162,13 +162,9 @@ bool is_kdd_start(std::string_view line) {
 
 ByteSourcePtr blocks_as_csv(ByteSourcePtr raw, const ReadOptions& options,
                             std::size_t max_line_bytes, const std::string& file) {
-  if (!options.columns.empty() || !options.delimiter.empty() || options.header == Header::kYes) {
-    const auto name = kFormatNames[static_cast<std::size_t>(options.format)];
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{}: {} says what the columns are: leave out {}, {} and {}", file,
-                            mention("format", name), mention("columns"), mention("delimiter"),
-                            mention("header")));
-  }
+  const auto name = kFormatNames[static_cast<std::size_t>(options.format)];
+  refuse_given(file, options, {"columns", "delimiter", "header", "decimal", "time_format"},
+               "read by " + mention("format", name));
   const BlockForm& form = options.format == Format::kNetflix ? kNetflixForm : kKddForm;
   const auto blocks = std::make_shared<Blocks>(form, options.on_bad_row == BadRows::kSkip, file);
   const auto rewrite = [blocks](std::string_view line, Offset number, std::string& out) {

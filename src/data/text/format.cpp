@@ -24,6 +24,10 @@ namespace {
 }
 
 void check_is_text(std::string_view text, const std::string& file) {
+  constexpr std::string_view kUtf32[] = {{"\xff\xfe\0\0", 4}, {"\0\0\xfe\xff", 4}};
+  if (text.starts_with(kUtf32[0]) || text.starts_with(kUtf32[1])) {
+    fail(file, ErrorKind::kBadData, "is UTF-32 text: convert it to UTF-8 first");
+  }
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
     fail(file, ErrorKind::kBadData, "is UTF-16 text: convert it to UTF-8 first");
   }
@@ -185,11 +189,14 @@ bool has_header(const SampleRows& rows, const std::string& file, const ReadOptio
   return named || looks_like_header(rows, has_known_names(rows.front()));
 }
 
-/// "# made by ...", "%% bip weighted", "#": no row, and no header.
+}  // namespace
+
 bool is_comment(std::string_view line) {
   if (line.empty() || (line[0] != '#' && line[0] != '%')) return false;
   return line.size() == 1 || line[1] == ' ' || line[1] == '\t' || line[1] == line[0];
 }
+
+namespace {
 
 /// "sep=;", as Excel has it: the delimiter.
 std::optional<std::string> stated_delimiter(std::string_view line) {
@@ -271,17 +278,6 @@ void check_decimal(FileFormat& format, const ReadOptions& options) {
                    mention("decimal", ",")));
 }
 
-/// Options of tables that lists of items and matrices have no use for.
-void refuse_table_options(const std::string& file, const ReadOptions& options, const char* kind) {
-  const char* idle = options.decimal != "."         ? "decimal"
-                     : !options.time_format.empty() ? "time_format"
-                     : options.word_values.empty() || options.values == Values::kUnused ? nullptr
-                                                                                        : "values";
-  if (idle == nullptr) return;
-  fail(file, ErrorKind::kInvalidArgument,
-       fmt::format("{} would do nothing: the file is {}", mention(idle), kind));
-}
-
 /// Options of columns that are not read.
 void refuse_idle_options(const FileFormat& format, const ReadOptions& options) {
   const auto refuse_where = [&](bool idle, const char* option, const char* what) {
@@ -310,7 +306,7 @@ FileFormat adjacency_format(const FileHead& head, const std::string& file,
   if (options.values == Values::kRequired) {
     refuse("values are needed (for explicit feedback, RMSE or MAE), but lists of items have none");
   }
-  refuse_table_options(file, options, "lists of items");
+  refuse_given(file, options, {"decimal", "time_format", "values"}, "lists of items");
   FileFormat format;
   format.file = file;
   format.adjacency = true;
@@ -336,6 +332,23 @@ FileFormat adjacency_format(const FileHead& head, const std::string& file,
 }
 
 }  // namespace
+
+void refuse_given(const std::string& file, const ReadOptions& options,
+                  std::initializer_list<std::string_view> idle, const std::string& kind) {
+  const std::pair<std::string_view, bool> given[] = {
+      {"format", options.format != Format::kAuto},
+      {"columns", !options.columns.empty()},
+      {"delimiter", !options.delimiter.empty()},
+      {"header", options.header != Header::kAuto},
+      {"decimal", options.decimal != "."},
+      {"time_format", !options.time_format.empty()},
+      {"values", !options.word_values.empty() && options.values != Values::kUnused}};
+  for (const auto& [option, is_given] : given) {
+    if (!is_given || std::ranges::find(idle, option) == idle.end()) continue;
+    fail(file, ErrorKind::kInvalidArgument,
+         fmt::format("{} would do nothing: the file is {}", mention(option), kind));
+  }
+}
 
 std::string FileFormat::place(Offset number) const {
   return counts_rows ? fmt::format("{}: row {}", file, number) : fmt::format("{}:{}", file, number);
@@ -405,7 +418,8 @@ FileFormat detect_format(const FileHead& head, const std::string& file,
            "is Matrix Market, where rows are users and columns are items: leave out " +
                mention("columns"));
     }
-    refuse_table_options(file, options, "Matrix Market");
+    refuse_given(file, options, {"delimiter", "header", "decimal", "time_format", "values"},
+                 "Matrix Market");
     FileFormat format = read_matrix_market_head(head, file);
     check_values(format, options);
     return format;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -65,6 +66,10 @@ struct FileFormat {
   /// "ratings.csv:17", or "ratings.parquet: row 17" where rows count, both from 1.
   [[nodiscard]] std::string place(Offset number) const;
 };
+
+/// Throws for the first of these options that the caller gave: what the file is has no use for it.
+void refuse_given(const std::string& file, const ReadOptions& options,
+                  std::initializer_list<std::string_view> idle, const std::string& kind);
 
 /// The first bytes of a file, at least its first line.
 struct FileHead {
@@ -148,6 +153,8 @@ class LineReader {
 };
 
 [[nodiscard]] bool is_blank_line(std::string_view line);
+/// "# made by ...", "%% bip weighted", "#": no row, and no header, before the first of these.
+[[nodiscard]] bool is_comment(std::string_view line);
 
 /// The first lines that `reader` of the head has and that are not blank. A last line that may be
 /// cut off is left out, unless it is the only one.

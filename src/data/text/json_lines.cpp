@@ -211,15 +211,7 @@ bool is_json_lines(std::string_view head, const std::string& file) {
 
 ByteSourcePtr json_as_csv(ByteSourcePtr raw, std::string_view head, const ReadOptions& options,
                           std::size_t max_line_bytes, const std::string& file) {
-  const char* idle = !options.delimiter.empty()        ? "delimiter"
-                     : options.header != Header::kAuto ? "header"
-                     : options.decimal != "."          ? "decimal"
-                                                       : nullptr;
-  if (idle != nullptr) {
-    throw Error(
-        ErrorKind::kInvalidArgument,
-        fmt::format("{}: {} would do nothing: the file is JSON lines", file, mention(idle)));
-  }
+  refuse_given(file, options, {"delimiter", "header", "decimal"}, "JSON lines");
   auto objects = std::make_shared<Objects>(file, options.on_bad_row == BadRows::kSkip);
   objects->find_keys(head, options);
   std::string header = objects->header();

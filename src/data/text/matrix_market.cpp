@@ -39,7 +39,8 @@ void read_banner(FileFormat& format, std::string_view line) {
   format.matrix.symmetric = word(4) == "symmetric";
   format.columns = {0, 1, word(3) == "pattern" ? -1 : 2, -1};
   format.fields = format.has(kValue) ? 3 : 2;
-  format.names = {"row", "column", "value"};
+  format.names = {"row", "column"};
+  if (format.has(kValue)) format.names.emplace_back("value");
   format.description = fmt::format("matrix market, coordinate {} {}", word(3), word(4));
 }
 

@@ -66,11 +66,18 @@ void check_rows(const FileFormat& format, const ReadSummary& summary) {
   }
 }
 
+/// Why there are no times; empty where there are some.
+std::string without_times(const FileFormat& format) {
+  if (format.has(kTime)) return "";
+  if (format.adjacency) return "lists of items have none";
+  return format.matrix.present ? "Matrix Market has none" : no_column_of_times();
+}
+
 /// The policy of these options, checked.
 Duplicates policy(const ReadOptions& options, const FileFormat& format) {
   const Duplicates chosen =
       chosen_policy(options.duplicates, format.has(kValue), format.has(kTime));
-  check_weighing(options, chosen, format.has(kTime), format.file);
+  check_weighing(options, chosen, without_times(format), format.file);
   return chosen;
 }
 

@@ -106,7 +106,12 @@ bool needs_times(const ReadOptions& options) {
   return options.since || options.until || options.half_life;
 }
 
-void check_weighing(const ReadOptions& options, Duplicates policy, bool has_times,
+std::string no_column_of_times() {
+  return fmt::format("no column is known to hold them: name it with {}",
+                     mention("columns", "USER,ITEM,VALUE,TIME"));
+}
+
+void check_weighing(const ReadOptions& options, Duplicates policy, const std::string& without_times,
                     const std::string& file) {
   if (options.now && !options.half_life) {
     refuse(file,
@@ -122,15 +127,14 @@ void check_weighing(const ReadOptions& options, Duplicates policy, bool has_time
     refuse(file, fmt::format("{} must lie before {}", mention("since", written(*options.since)),
                              mention("until", written(*options.until))));
   }
-  if (has_times) return;
+  if (without_times.empty()) return;
   const std::string needing = options.since                   ? mention("since")
                               : options.until                 ? mention("until")
                               : options.half_life             ? mention("half_life")
                               : policy == Duplicates::kNewest ? mention("duplicates", "newest")
                                                               : "";
   if (needing.empty()) return;
-  refuse(file, fmt::format("{} needs times, and no column is known to hold them: name it with {}",
-                           needing, mention("columns", "USER,ITEM,VALUE,TIME")));
+  refuse(file, fmt::format("{} needs times, and {}", needing, without_times));
 }
 
 template <class Row>

@@ -15,9 +15,11 @@ namespace likewise {
 
 /// Whether the options ask for what only times can tell, beside keeping them.
 [[nodiscard]] bool needs_times(const ReadOptions& options);
-/// Throws kInvalidArgument for options of time that cannot be, or where `has_times` is false and
-/// they, or `policy`, need times.
-void check_weighing(const ReadOptions& options, Duplicates policy, bool has_times,
+/// Why there are no times: a column may hold them.
+[[nodiscard]] std::string no_column_of_times();
+/// Throws kInvalidArgument for options of time that cannot be, or where they, or `policy`, need
+/// times and there are none: `without_times` says why, and is empty where there are some.
+void check_weighing(const ReadOptions& options, Duplicates policy, const std::string& without_times,
                     const std::string& file);
 
 /// Drops the rows outside of since and until, gives each the value 1 for kCount, and halves values
