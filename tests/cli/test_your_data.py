@@ -271,6 +271,20 @@ def test_json_lines_that_are_none(refused, cells):
     assert "data.csv:2: the value" in refused('{"user": 1, "item": 2, "rating": 3}\n{"user": 1, "item": 2, "rating": "x"}\n')
     assert "--delimiter would do nothing" in refused('{"user": 1, "item": 2}\n', "--delimiter", ",")
     assert "holds words" in refused('{"user": 1, "item": 2, "event": "view"}\n')
+    for broken in ('{"user": "a\tb", "item": 7}', '{"user": 1, "item": "\\ud800"}', '{"item": 007}', b'{"user": "\xe9", "item": 7}'):
+        text = b"# made by us\n\n" + (broken.encode() if isinstance(broken, str) else broken)
+        told = refused(text)
+        assert "data.csv:3: '{" in told and "is not an object of JSON; correct the row, or skip" in told
+    for comma in (bad.replace("}", "},"), '{"user": 1, "item": 2},'):
+        assert "is JSON, but a comma follows each object: delete it, as `sed 's/,$//' FILE`" in refused(comma)
+    assert "its objects go over several lines" in refused('{"user": 1,\n"item": 2}\n')
+
+
+def test_comments_above_json_lines(cells, refused):
+    text = '# made by us\n%% of events\n{"user": "# 1", "item": 2, "rating": 3}\n{"user": "b", "item": 2, "rating": 4}\n'
+    assert cells(text) == {("# 1", "2"): 3, ("b", "2"): 4}
+    assert "data.csv:5: '# more' is not an object of JSON" in refused(text + "# more\n")
+    assert "is a JSON array" in refused('# made by us\n[{"user": 1, "item": 2}]\n')
 
 
 def test_several_files_and_folders(cells, program, refused):

@@ -94,6 +94,30 @@ bool for_each_value(std::string_view line, const Visit& visit) {
   return nlohmann::json::sax_parse(line, &values);
 }
 
+/// The first line that is neither blank nor a comment, and what follows.
+struct JsonStart {
+  std::string_view line;
+  Offset number = 0;  ///< from 1
+  std::string_view rest;
+};
+
+JsonStart json_start(std::string_view head) {
+  LineReader lines(head);
+  JsonStart start{{}, 0, head};
+  while (lines.next(start.line) && (is_blank_line(start.line) || is_comment(start.line))) {
+    start.rest = head.substr(lines.position(head));
+  }
+  start.number = lines.lines();
+  return start;
+}
+
+/// "{...},", as between the objects of an array.
+bool ends_in_comma(std::string_view line) {
+  const std::size_t last = line.find_last_not_of(" \t\r");
+  return line[last] == ',' &&
+         for_each_value(line.substr(0, last), [](const std::string&, std::string_view, bool) {});
+}
+
 class Objects {
  public:
   Objects(std::string file, bool skip) : file_(std::move(file)), skip_(skip) {}
@@ -118,6 +142,7 @@ class Objects {
                         std::ranges::find(options.columns, keys_[k]) != options.columns.end());
     }
     if (keys_.size() < 2) {
+      refuse_broken_line(head);
       refuse_json(file_,
                   "JSON lines need an object with a user and an item on each line, as "
                   "{\"user\": 1, \"item\": 2}");
@@ -134,7 +159,8 @@ class Objects {
   }
 
   void rewrite(std::string_view line, Offset number, std::string& out) {
-    if (is_blank_line(line)) return;
+    if (is_blank_line(line) || (!begun_ && is_comment(line))) return;
+    begun_ = true;
     fields_.assign(keys_.size(), {});
     met_.assign(keys_.size(), false);
     std::string fault;
@@ -142,7 +168,7 @@ class Objects {
         for_each_value(line, [&](const std::string& key, std::string_view text, bool is_text) {
           if (fault.empty()) fault = fault_of(key, text, is_text);
         });
-    if (!good) fault = "is not an object of JSON";
+    if (!good) fault = kNoObject;
     if (!fault.empty()) return refuse_line(line, number, fault, out);
     for (std::size_t f = 0; f < fields_.size(); ++f) {
       if (f > 0) out += ',';
@@ -151,6 +177,22 @@ class Objects {
   }
 
  private:
+  static constexpr const char* kNoObject = "is not an object of JSON";
+
+  /// The first line that is no object is why there are no keys.
+  void refuse_broken_line(std::string_view head) const {
+    const JsonStart start = json_start(head);
+    const auto ignore = [](const std::string&, std::string_view, bool) {};
+    if (!for_each_value(start.line, ignore)) throw bad_line(start.line, start.number, kNoObject);
+  }
+
+  [[nodiscard]] Error bad_line(std::string_view line, Offset number,
+                               const std::string& fault) const {
+    return {ErrorKind::kBadData,
+            fmt::format("{}:{}: '{}' {}; correct the row, or skip bad rows with {}", file_, number,
+                        printable(line), fault, mention("on_bad_row", "skip"))};
+  }
+
   /// Keeps a value. What is wrong with it: a key that comes again, and text that may be an id and
   /// has a zero byte, which no id has.
   [[nodiscard]] std::string fault_of(const std::string& key, std::string_view text, bool is_text) {
@@ -171,16 +213,13 @@ class Objects {
 
   void refuse_line(std::string_view line, Offset number, const std::string& fault,
                    std::string& out) const {
-    if (!skip_) {
-      throw Error(ErrorKind::kBadData,
-                  fmt::format("{}:{}: '{}' {}; correct the row, or skip bad rows with {}", file_,
-                              number, printable(line), fault, mention("on_bad_row", "skip")));
-    }
+    if (!skip_) throw bad_line(line, number, fault);
     out.append(keys_.size() - 1, ',');  // a row without ids
   }
 
   std::string file_;
   bool skip_;
+  bool begun_ = false;  ///< nothing but comments and blank lines came before
   std::vector<std::string> keys_;
   std::unordered_map<std::string, std::size_t> places_;  ///< of the keys
   std::vector<bool> wanted_;  ///< by key: may hold users, items, values or times
@@ -191,9 +230,10 @@ class Objects {
 }  // namespace
 
 bool is_json_lines(std::string_view head, const std::string& file) {
-  const std::size_t begin = head.find_first_not_of(" \t\r\n");
+  const std::string_view from = json_start(head).rest;
+  const std::size_t begin = from.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos) return false;
-  const std::string_view rest = head.substr(begin);
+  const std::string_view rest = from.substr(begin);
   const std::string_view line = rest.substr(0, rest.find('\n'));
   const std::size_t inside = rest.find_first_not_of(" \t\r\n", 1);
   if (rest[0] == '[' && inside != std::string_view::npos &&
@@ -203,6 +243,10 @@ bool is_json_lines(std::string_view head, const std::string& file) {
   if (rest[0] != '{') return false;
   const std::size_t last = line.find_last_not_of(" \t\r");
   if (line[last] == '}' && last > 0) return true;
+  if (ends_in_comma(line)) {
+    refuse_json(file,
+                "is JSON, but a comma follows each object: delete it, as `sed 's/,$//' FILE` does");
+  }
   if (rest.find('\n') == std::string_view::npos) return true;  // a long line, or a cut one
   refuse_json(file,
               "is JSON, but its objects go over several lines: write each on one line, as "
