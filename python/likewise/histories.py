@@ -2,7 +2,7 @@
 """What users like who were not trained, before their items are looked up."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,7 +23,7 @@ class Matrix(Protocol):
 
 
 #: Of several users.
-Histories = Iterable[History] | Matrix
+Histories = Sequence[History] | Matrix
 #: Sparse rows: offsets, columns, values.
 Rows = tuple[Any, Any, Any]
 

@@ -363,7 +363,7 @@ class Answers:
     def explain_new(self, history: History | Matrix, item: Any) -> Explanation:
         """The same for somebody who was not trained, by what it likes: as one of the histories of
         recommend_new()."""
-        rows = self._rows(history if is_sparse(history) else [history])[:3]  # type: ignore[list-item]
+        rows = self._rows(history if is_sparse(history) else [history])[:3]  # type: ignore[arg-type,list-item]
         if len(rows[0]) != 2:
             raise ValueError(f"explain_new() is about one history, not a matrix of {len(rows[0]) - 1} rows: give one row")
         return self._explained(rows, item)

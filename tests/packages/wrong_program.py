@@ -33,6 +33,7 @@ for answers in als.recommend_new([{1, 2}, {3: 1.0}, [4]]):
 for answers in als.recommend_new(train.to_csr()):
     print(answers.score)  # wrong
 als.recommend_new(5)  # wrong
+als.recommend_new(train)  # wrong
 likewise.tune(train, budget=3).best_estimator.recommend(1)
 likewise.tune(train, budgett=3)  # wrong
 likewise.Splitter("per-user", test=0.1).split(train)
