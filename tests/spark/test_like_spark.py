@@ -244,6 +244,13 @@ def test_tables_are_sorted_in_parts(pair, monkeypatch):
     assert ids == sorted(wanted) and all((rows[at, :4] == wanted[name]).all() for at, name in enumerate(ids))
 
 
+def test_rows_are_digested_in_any_order(ratings):
+    rows = ratings.withColumnRenamed("rating", "v")
+    counted, digest = prepare.counted(rows)
+    assert counted == 3000 and prepare.counted(rows.orderBy("v").repartition(5)) == (3000, digest)
+    assert prepare.counted(rows.withColumn("v", rows["v"] + 1))[1] != digest
+
+
 @pytest.fixture(scope="module")
 def plain(ratings):
     return fit(ALS, ratings)

@@ -2,7 +2,10 @@
 """Checkpoints of one rank: its factors, in files of a folder that all machines see."""
 from __future__ import annotations
 
+import contextlib
 import re
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -27,6 +30,25 @@ def forget(path: str, key: str) -> None:
     folder = f"{folder.rstrip('/')}/{key}"
     if system.get_file_info(folder).type == pafs.FileType.Directory:
         system.delete_dir(folder)
+
+
+_taken: set[tuple[str, int]] = set()
+_taking = threading.Lock()
+
+
+@contextlib.contextmanager
+def own_place(job: str) -> Iterator[int]:
+    """The first number that no other training of this job has in this process, until it is over."""
+    with _taking:
+        place = 0
+        while (job, place) in _taken:
+            place += 1
+        _taken.add((job, place))
+    try:
+        yield place
+    finally:
+        with _taking:
+            _taken.remove((job, place))
 
 
 class Checkpoints:

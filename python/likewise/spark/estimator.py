@@ -37,7 +37,8 @@ class ALS(Estimator, TrainingParams, DefaultParamsReadable, DefaultParamsWritabl
     duplicates       rows of one user and item: "sum", "mean", "max", "error"; "auto" is the sum of implicit values
                      and the mean of ratings
     checkpointPath   folder that all machines see; every checkpointInterval iterations each rank writes its factors
-                     there, and a stage that Spark tries again goes on from there
+                     there. A stage that Spark tries again goes on from there, and so does a later fit() with the
+                     same ratings and parameters, after a driver that died. Each application needs a folder of its own
     rankTimeout      seconds until a rank that hangs is given up
 
     fit() raises ValueError, TypeError, MemoryError or likewise.NumericalError with one sentence; what Spark cannot

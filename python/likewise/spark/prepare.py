@@ -88,6 +88,15 @@ def ratings_of(dataset: DataFrame, user: str, item: str, rating: str) -> DataFra
                           value.cast("float").alias("v"))
 
 
+def counted(ratings: DataFrame) -> tuple[int, str]:
+    """How many rows there are, and a digest of them, whose order does not matter."""
+    row = F.xxhash64("user", "item", "v")
+    # Halves of 32 bits, whose sums fit into 64.
+    halves = (row.bitwiseAND(F.lit(2**32 - 1)), F.shiftrightunsigned(row, 32))
+    found = ratings.agg(F.count(F.lit(1)), *(F.sum(half) for half in halves)).collect()[0]
+    return found[0], f"{found[1] or 0:x}-{found[2] or 0:x}"
+
+
 def tasks_for(rows: int) -> int:
     return max(1, math.ceil(rows / TASK_ROWS))
 

@@ -37,6 +37,8 @@ class Plan:
                     it numbers; of several, numbers
     columns         what users and items are called in messages
     users, items    the first number of each rank, then that of all; none where one rank numbers
+    digest          of the ratings, of which checkpoints are; one rank alone computes it
+    place           tells the checkpoints of trainings apart that this driver runs at once (checkpoints.own_place)
     limit           the most bytes that one rank alone may take; 0: any
     """
 
@@ -57,11 +59,14 @@ class Plan:
     checkpoint: str
     every: int
     limit: int = 0
+    digest: str = ""
+    place: int = 0
 
     @property
     def key(self) -> str:
         """The folder of its checkpoints: another for what would learn something else."""
-        what = json.dumps([self.params, self.users, self.items, self.duplicates, self.version], sort_keys=True)
+        what = json.dumps([self.params, self.iterations, self.device, self.users, self.items, self.duplicates, self.digest,
+                           self.place, self.version], sort_keys=True)
         return "likewise-" + hashlib.sha256(what.encode()).hexdigest()[:24]
 
 
@@ -188,7 +193,8 @@ def train(member: Member, batches: Iterable[pa.RecordBatch]
         needed = planned_bytes(len(coded.users), len(coded.items), coded.rows, plan.params)
         if 0 < plan.limit < needed:
             return [], {"needed": needed}
-        plan = dataclasses.replace(plan, users=[0, len(coded.users)], items=[0, len(coded.items)])
+        plan = dataclasses.replace(plan, users=[0, len(coded.users)], items=[0, len(coded.items)],
+                                   digest=f"{coded.digest():x}" if plan.checkpoint else "")
     taking = time.perf_counter() - started
     kept = Checkpoints(plan.checkpoint, plan.key, member.rank, plan.ranks) if plan.checkpoint else None
     notes = member.gather({"address": with_port(member.host, listener.port), "version": __version__,

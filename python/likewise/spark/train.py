@@ -15,7 +15,7 @@ from pyspark.storagelevel import StorageLevel
 from likewise import NumericalError, __version__
 from likewise.progress import logger
 from likewise.spark import checks, chunks, prepare
-from likewise.spark.checkpoints import forget
+from likewise.spark.checkpoints import forget, own_place
 from likewise.spark.params import TrainingParams
 from likewise.spark.ranks import ITEMS, REPORT, USERS, Plan, planned_bytes, rank_task
 from likewise.spark.tables import tasks_of_factors
@@ -70,16 +70,18 @@ def fit_alone(ratings: DataFrame, params: TrainingParams, native: dict[str, Any]
         least = planned_bytes(0, 0, max(0, count - parts) * chunks.rows_at_once(ratings), native)
         if 0 < limit < least:
             return None, least
-        answers = chunks.in_python(batches.coalesce(1), spark.sparkContext).mapPartitions(rank_task(plan))
-        blocks = chunks.in_spark(answers, spark).persist(final)
-        try:
-            report = reports_of(blocks, plan)[0]
-            if "needed" in report:
-                return None, report["needed"]
-            ids = [ratings.schema[name].dataType.simpleString() for name in ("user", "item")]
-            return learned_from(spark, blocks, ids, report, plan, final), 0
-        finally:
-            blocks.unpersist()
+        with own_place(plan.key) as place:
+            plan = dataclasses.replace(plan, place=place)
+            answers = chunks.in_python(batches.coalesce(1), spark.sparkContext).mapPartitions(rank_task(plan))
+            blocks = chunks.in_spark(answers, spark).persist(final)
+            try:
+                report = reports_of(blocks, plan)[0]
+                if "needed" in report:
+                    return None, report["needed"]
+                ids = [ratings.schema[name].dataType.simpleString() for name in ("user", "item")]
+                return learned_from(spark, blocks, ids, report, plan, final), 0
+            finally:
+                blocks.unpersist()
     finally:
         batches.unpersist(False)
 
@@ -91,23 +93,26 @@ def fit_together(ratings: DataFrame, params: TrainingParams, native: dict[str, A
     ratings.persist(level)  # read three times, and the same each time
     sides: list[prepare.Side] = []
     try:
-        tasks = prepare.tasks_for(ratings.count())
+        rows, digest = prepare.counted(ratings)
+        tasks = prepare.tasks_for(rows)
         for name, column in (("user", params.getUserCol()), ("item", params.getItemCol())):
             sides.append(prepare.number_ids(ratings, name, column, tasks))
         users, items = sides
         require_rows(ranks, users, items)
         numbered = prepare.numbered(ratings, users, items, tasks)
-        plan = make_plan(params, native, numbered, ranks, 0, users.parts(ranks), items.parts(ranks))
+        plan = make_plan(params, native, numbered, ranks, 0, users.parts(ranks), items.parts(ranks), digest)
         dealt = chunks.in_python(chunks.batches_of(numbered).repartition(ranks), spark.sparkContext)
-        answers = dealt.barrier().mapPartitions(rank_task(plan))
-        # The shuffle ends the barrier stage: what is made of the factors are ordinary stages.
-        blocks = chunks.in_spark(answers, spark).repartition(ranks).persist(final)
-        try:
-            reports = reports_of(blocks, plan)
-            require_all(reports, plan, users.ratings)
-            return learned_from(spark, blocks, ["int", "int"], reports[0], plan, final, sides)
-        finally:
-            blocks.unpersist()
+        with own_place(plan.key) as place:
+            plan = dataclasses.replace(plan, place=place)
+            answers = dealt.barrier().mapPartitions(rank_task(plan))
+            # The shuffle ends the barrier stage: what is made of the factors are ordinary stages.
+            blocks = chunks.in_spark(answers, spark).repartition(ranks).persist(final)
+            try:
+                reports = reports_of(blocks, plan)
+                require_all(reports, plan, users.ratings)
+                return learned_from(spark, blocks, ["int", "int"], reports[0], plan, final, sides)
+            finally:
+                blocks.unpersist()
     finally:
         for side in sides:
             side.release()
@@ -169,14 +174,14 @@ def require_all(reports: list[dict[str, Any]], plan: Plan, ratings: int) -> None
 
 
 def make_plan(params: TrainingParams, native: dict[str, Any], rows: DataFrame, ranks: int, limit: int,
-              users: list[int] | None = None, items: list[int] | None = None) -> Plan:
+              users: list[int] | None = None, items: list[int] | None = None, digest: str = "") -> Plan:
     return Plan(params=native, schema=chunks.schema_of(rows), columns=(params.getUserCol(), params.getItemCol()),
                 users=users or [], items=items or [], ranks=ranks, iterations=params.getMaxIter(),
                 duplicates=params.native_duplicates(), device=_device(params.getDevice(), ranks),
                 threads=params.getNumThreads(), cores=checks.executor_cores(rows.sparkSession), token=secrets.token_hex(16),
                 timeout=params.getRankTimeout(), version=__version__,
                 checkpoint=params.getCheckpointPath() if params.getCheckpointInterval() > 0 else "",
-                every=max(1, params.getCheckpointInterval()), limit=limit)
+                every=max(1, params.getCheckpointInterval()), limit=limit, digest=digest)
 
 
 def _device(asked: str, ranks: int) -> str:
