@@ -481,7 +481,7 @@ def test_estimators_have_the_models_of_python(ratings, name, params):
     assert hasattr(model, "similarUsers") == (name != "Ease")
 
 
-def test_other_estimators_by_one_task(ratings, tmp_path):
+def test_other_estimators_by_one_task(spark, ratings, tmp_path):
     text = ratings.select(F.concat(F.lit("ü"), F.col("user").cast("string")).alias("user"), "item", "rating")
     users = UserKnn(neighbours=9).fit(text)
     assert users.similarUsers(3).schema.simpleString() == "struct<user:string,recommendations:array<struct<user:string,similarity:float>>>"
@@ -491,6 +491,8 @@ def test_other_estimators_by_one_task(ratings, tmp_path):
     cold = text.limit(2).unionAll(text.limit(1).withColumn("user", F.lit("nobody")))
     assert [users.setColdStartStrategy(how).transform(cold).count() for how in ("nan", "drop")] == [3, 2]
     popular = Popular().fit(ratings)
+    some = spark.createDataFrame([(10, 5), (None, 5), (10, None), (2**60 + 10, 5)], "user long, item int").coalesce(1)
+    assert [np.isnan(row["prediction"]) for row in popular.transform(some).collect()] == [False, True, True, True]
     assert lists_of(popular.recommendForAllUsers(3, includeSeen=True))[10] == as_in_python(likewise.Popular, ratings).recommend(
         [10], n=3, include_seen=True)[0]
     with pytest.raises(TypeError, match="ItemKnn has no parameter 'neighbors' .did you mean neighbours.*; it has .*neighbours"):

@@ -170,8 +170,12 @@ class SingleModel(Model, SingleParams, MLWritable, MLReadable):  # type: ignore[
 
         predict.__annotations__ = dict.fromkeys(("users", "items", "return"), pd.Series)  # by which Spark knows its kind
         columns = [id_column(dataset, self._column(side)) for side in ("user", "item")]
+        # pandas has integers with gaps as floats, so no null goes there.
+        full = [F.coalesce(column, F.lit("" if self._kinds[side] == "string" else 0))
+                for column, side in zip(columns, ("user", "item"))]
+        found = F.when(columns[0].isNotNull() & columns[1].isNotNull(),
+                       pandas_udf(predict, T.FloatType())(*full))  # type: ignore[call-overload]
         # What pandas hands back has null for not a number.
-        found = pandas_udf(predict, T.FloatType())(*columns)  # type: ignore[call-overload]
         prediction = F.coalesce(found, F.lit(float("nan")).cast("float"))
         result = dataset.withColumn(self.getPredictionCol(), prediction)
         return result.where(~F.isnan(F.col(f"`{self.getPredictionCol()}`"))) if strategy == "drop" else result
