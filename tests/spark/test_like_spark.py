@@ -558,6 +558,25 @@ def test_model_files(ratings, tmp_path, kind):
     assert all((found[name] == value).all() for name, value in table(model.itemFactors).items())
 
 
+def test_model_files_say_how_they_were_trained(plain, ratings, tmp_path):
+    wanted = {"feedback": "explicit", "biases": False, "factors": 4, "iterations": 15, "regularization": 0.1,
+              "regularization_exponent": 1.0, "seed": 1}
+    plain.save(str(tmp_path / "own"))
+    for model in (plain, ALSModel.load(str(tmp_path / "own"))):
+        model.saveAsLikewise(tmp_path / "model")
+        alone = likewise.load_model(tmp_path / "model")
+        assert {name: alone.params[name] for name in wanted} == wanted
+    plain.saveAsSpark(str(tmp_path / "spark"))
+    of_spark = ALSModel.load(str(tmp_path / "spark"))
+    with pytest.raises(ValueError, match="does not say how it was trained: pass the ALS .* as estimator"):
+        of_spark.saveAsLikewise(tmp_path / "model")
+    of_spark.saveAsLikewise(tmp_path / "model", estimator=ALS(implicitPrefs=True, alpha=3.0, maxIter=7))
+    ALSModel.fromLikewise(tmp_path / "model").saveAsLikewise(tmp_path / "again")
+    params = likewise.load_model(tmp_path / "again").params
+    wanted = {"feedback": "implicit", "alpha": 3.0, "regularization_count": "likes", "iterations": 7, "factors": 4}
+    assert {name: params[name] for name in wanted} == wanted
+
+
 def test_items_by_features_come_with_the_file(spark, tmp_path):
     import likewise
 

@@ -75,7 +75,7 @@ class ALS(Estimator, TrainingParams, DefaultParamsReadable, DefaultParamsWritabl
 
     def _fit(self, dataset: DataFrame) -> ALSModel:
         learned = fit(dataset, self)
-        model = ALSModel(self.getRank(), learned.users, learned.items, learned.report)
+        model = ALSModel(self.getRank(), learned.users, learned.items, learned.report, self.trained_params())
         model._resetUid(self.uid)
         return self._copyValues(model)  # type: ignore[no-any-return, unused-ignore]
 

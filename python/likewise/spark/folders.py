@@ -47,9 +47,10 @@ def metadata_of(model: Any, spark: bool) -> dict[str, Any]:
         named = {param.name: value for param, value in values.items()}
         return {name: value for name, value in named.items() if not spark or name in SPARK_PARAMS}
 
-    return {"class": SPARK_CLASS if spark else OWN_CLASS, "timestamp": int(time.time() * 1000),
+    told = {"class": SPARK_CLASS if spark else OWN_CLASS, "timestamp": int(time.time() * 1000),
             "sparkVersion": spark_version, "uid": model.uid, "paramMap": plain(model._paramMap),
             "defaultParamMap": plain(model._defaultParamMap), "rank": model.rank}
+    return told if spark else {**told, "trained": model._trained}
 
 
 def write_text(spark: SparkSession, path: str, line: str) -> None:
@@ -78,7 +79,7 @@ class Reader(MLReader):  # type: ignore[misc, type-arg, unused-ignore]
         if isinstance(rank, bool) or not isinstance(rank, int) or rank < 1:
             raise ValueError(f"{path}/metadata: rank {rank!r} is not a number above 0")
         sides = [_factors(spark, f"{path}/{name}") for name in ("userFactors", "itemFactors")]
-        model = self._cls(rank, *sides)
+        model = self._cls(rank, *sides, trained=metadata.get("trained"))
         model._resetUid(str(metadata["uid"]))
         for name, value in metadata.get("paramMap", {}).items():
             if model.hasParam(name):
@@ -96,10 +97,10 @@ def _factors(spark: SparkSession, path: str) -> DataFrame:
     return factors
 
 
-def save_model_file(model: Any, path: str) -> None:
+def save_model_file(model: Any, trained: dict[str, Any], path: str) -> None:
     users, user_ids = _collected(model.userFactors, model.rank)
     items, item_ids = _collected(model.itemFactors, model.rank)
-    params = {"algorithm": "als", "factors": model.rank}
+    params = {**trained, "factors": model.rank}
     _core.Model.from_factors(users, items, params, user_ids=user_ids, item_ids=item_ids).save(path)
 
 
@@ -130,7 +131,8 @@ def load_model_file(cls: Any, path: str) -> Any:
     spark = SparkSession.active()
     sides = [_frame(spark, ids, factors) for ids, factors in ((model.users, model.user_factors),
                                                               (model.items, model.item_factors))]
-    return cls(int(model.user_factors.shape[1]), *sides)
+    trained = {name: value for name, value in model.params.items() if value is not None}
+    return cls(int(model.user_factors.shape[1]), *sides, trained=trained)
 
 
 def _frame(spark: SparkSession, ids: Any, factors: Any) -> DataFrame:

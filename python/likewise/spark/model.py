@@ -13,7 +13,7 @@ from pyspark.sql import types as T
 
 from likewise.arguments import count_of
 from likewise.spark import checks, folders
-from likewise.spark.params import ModelParams
+from likewise.spark.params import ModelParams, TrainingParams
 from likewise.spark.prepare import id_column
 from likewise.spark.recommend import Search, lists, with_seen
 from likewise.spark.tables import Table, share_table, tasks_of_factors
@@ -34,9 +34,11 @@ class ALSModel(Model, ModelParams, MLWritable, MLReadable):  # type: ignore[misc
     """
 
     def __init__(self, rank: int = 0, userFactors: DataFrame | None = None, itemFactors: DataFrame | None = None,
-                 report: dict[str, Any] | None = None):
+                 report: dict[str, Any] | None = None, trained: dict[str, Any] | None = None):
+        """`trained` are the parameters of likewise's ALS that it was trained with; none where nobody knows them."""
         super().__init__()
         self.rank = rank
+        self._trained = trained
         self._factors: dict[str, Any] = {"user": userFactors, "item": itemFactors}
         self._tables: dict[str, Table] = {}
         self._counts: dict[str, int] = {}
@@ -129,10 +131,18 @@ class ALSModel(Model, ModelParams, MLWritable, MLReadable):  # type: ignore[misc
         writer = folders.Writer(self, spark=True)
         (writer.overwrite() if overwrite else writer).save(path)
 
-    def saveAsLikewise(self, path: str | os.PathLike[str]) -> None:
+    def saveAsLikewise(self, path: str | os.PathLike[str], estimator: TrainingParams | None = None) -> None:
         """Writes a model file (model-format.md), for likewise.load_model() and the program, on the driver: the
-        factors go through its memory. No history is in it."""
-        folders.save_model_file(self, os.fspath(path))
+        factors go through its memory. No history is in it.
+
+        estimator   an ALS with the parameters of the training. Only a model that Spark's class wrote needs it, for
+                    its folder does not keep them: ValueError where it is missing
+        """
+        trained = self._trained if estimator is None else estimator.trained_params()
+        if trained is None:
+            raise ValueError("the folder of this model does not say how it was trained: pass the ALS with the "
+                             "parameters of the training as estimator")
+        folders.save_model_file(self, trained, os.fspath(path))
 
     @classmethod
     def fromLikewise(cls, path: str | os.PathLike[str]) -> ALSModel:

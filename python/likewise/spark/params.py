@@ -163,6 +163,10 @@ class TrainingParams(ModelParams, HasMaxIter, HasRegParam, HasCheckpointInterval
         _core.check_rank_params(params)
         return params
 
+    def trained_params(self) -> dict[str, Any]:
+        """Those that a model file keeps."""
+        return {**self.native_params(), "iterations": self.getMaxIter()}
+
     def native_seed(self) -> int:
         """Spark's seeds are signed; the default one is a hash of the class's name."""
         return int(self.getSeed()) & (2**64 - 1)
