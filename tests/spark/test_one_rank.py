@@ -23,7 +23,7 @@ PARAMS = {"algorithm": "als", "feedback": "explicit", "biases": False, "factors"
 @pytest.fixture
 def plan(tmp_path):
     return ranks.Plan(
-        params=PARAMS, schema={"user": "int", "item": "int", "v": "float"}, columns=("user", "item"), users=[], items=[],
+        params=PARAMS, schema={"user": "int", "item": "int", "v": "float"}, columns=("user", "item", "stars"), users=[], items=[],
         ranks=1, iterations=6, duplicates="mean", device="cpu", threads=1, cores=1, token="0", timeout=60.0,
         version=likewise.__version__, checkpoint=str(tmp_path), every=1)
 
@@ -88,8 +88,22 @@ def test_trainings_at_once_have_checkpoints_of_their_own(plan, killed, tmp_path)
 
 def test_a_digest_is_of_the_rows_and_not_of_their_order():
     def digest(*batches):
-        return CodedRatings(batches, ("user", "item")).digest()
+        return CodedRatings(batches, ("user", "item", "stars")).digest()
 
     batch = batch_of()
     assert digest(batch) == digest(batch.slice(50), batch.slice(0, 50)) < 2**64
     assert len({digest(one) for one in (batch, batch_of(seed=2), batch.slice(1))} | {digest(batch, batch)}) == 4
+
+
+@pytest.mark.parametrize(("value", "message"), [
+    (3.0, "user 'b' has item 22 2 times: add them up, or take their mean or the largest"),
+    (np.nan, "the value nan of user 'b', item 22 is no finite number: leave its row out"),
+    (1e10, "the value 10000000000 of user 'b', item 22 is too large"),
+    (None, "column 'stars' has 1 rows without a value (null)"),
+])
+def test_wrong_rows_are_told_by_their_ids(plan, value, message):
+    columns = [pa.array(["b", "a", "b"]), pa.array([22, 377, 22], pa.int32()), pa.array([1, 2, value], pa.float32())]
+    batch = pa.RecordBatch.from_arrays(columns, names=["user", "item", "v"])
+    schema = {"user": "string", "item": "int", "v": "float"}
+    found = trained(dataclasses.replace(plan, schema=schema, duplicates="error" if value == 3.0 else "max"), batch)
+    assert found["error"] == "ValueError" and found["message"].startswith(message)

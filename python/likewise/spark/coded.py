@@ -15,6 +15,9 @@ from likewise.spark import chunks
 #: Rows that are coded together: an eighth of those before them, so that neither the groups nor the rows of one are many.
 LEAST_GROUP_ROWS = 1 << 17
 MOST_GROUP_ROWS = 1 << 20
+#: What rows may be without, in messages.
+AN_ID = "an id (null, or a number that no int is)"
+A_VALUE = "a value (null)"
 
 
 class CodedRatings:
@@ -23,12 +26,13 @@ class CodedRatings:
     users, items    the ids, rising (Arrow)
     """
 
-    def __init__(self, batches: Iterable[pa.RecordBatch], columns: tuple[str, str]):
-        """Batches of (user, item, v), whose columns are called `columns` in messages. ValueError for rows without an id."""
+    def __init__(self, batches: Iterable[pa.RecordBatch], columns: tuple[str, str, str]):
+        """Batches of (user, item, v), whose columns are called `columns` in messages. ValueError for rows without an id
+        or a value."""
         self.rows = 0
         self._codes: tuple[list[Any], list[Any]] = ([], [])
         self._values: list[Any] = []
-        self._without = [0, 0]
+        self._without = [0, 0, 0]
         held: list[pa.RecordBatch] = []
         for batch in batches:
             if not batch.num_rows:
@@ -40,29 +44,26 @@ class CodedRatings:
                 held = []
         if held:
             self._code(held)
-        for name, count in zip(columns, self._without):
+        for name, count, what in zip(columns, self._without, (AN_ID, AN_ID, A_VALUE)):
             if count:
-                raise ValueError(f"column {name!r} has {count:,} rows without an id (null, or a number that no int is)")
+                raise ValueError(f"column {name!r} has {count:,} rows without {what}")
         if not self.rows:
             raise ValueError("there are no ratings to train on")
         self.users, self.items = (self._number(codes) for codes in self._codes)
 
     def take(self) -> Iterator[tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float32]]]:
-        """Users, items and values by their numbers; what was taken is gone. ValueError for a row without a value."""
+        """Users, items and values by their numbers; what was taken is gone."""
         for codes in self._codes:
             codes.reverse()
         self._values.reverse()
         while self._values:
-            values = self._values.pop()
-            if values.null_count:
-                raise ValueError("a rating has no value (null)")
-            yield self._codes[0].pop(), self._codes[1].pop(), chunks.numbers_of(values)
+            yield self._codes[0].pop(), self._codes[1].pop(), chunks.numbers_of(self._values.pop())
 
     def digest(self) -> int:
         """64 bits of all rows by their numbers, in whatever order they came; before take()."""
         total = 0
         for users, items, values in zip(*self._codes, self._values):
-            numbers = chunks.numbers_of(values, gaps=np.nan).view(np.uint32).astype(np.uint64)
+            numbers = chunks.numbers_of(values).view(np.uint32).astype(np.uint64)
             hashes = _mixed(_mixed(users.astype(np.uint64) << 32 | items.astype(np.uint64)) ^ numbers)
             total += int(hashes.sum(dtype=np.uint64))
         return total % 2**64
@@ -73,7 +74,9 @@ class CodedRatings:
             column = group.column(side).chunk(0)
             self._without[side] += column.null_count
             codes.append(column.dictionary_encode())
-        self._values.append(group.column(2).chunk(0))
+        values = group.column(2).chunk(0)
+        self._without[2] += values.null_count
+        self._values.append(values)
 
     @staticmethod
     def _number(codes: list[Any]) -> pa.Array:

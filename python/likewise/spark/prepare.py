@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from likewise.spark.checks import require_column
+from likewise.spark.coded import A_VALUE, AN_ID
 
 #: Rows of a task.
 TASK_ROWS = 1 << 20
@@ -50,6 +51,9 @@ class Side:
     @property
     def rows(self) -> int:
         return int(self.firsts[-1])
+
+    def id_of(self, number: int) -> Any:
+        return self.ids.where(F.col("idx") == number).first()["id"]  # type: ignore[index, unused-ignore]
 
     def parts(self, ranks: int) -> list[int]:
         """The first idx of each rank, then the number of all: whole runs of about the same cost."""
@@ -88,13 +92,16 @@ def ratings_of(dataset: DataFrame, user: str, item: str, rating: str) -> DataFra
                           value.cast("float").alias("v"))
 
 
-def counted(ratings: DataFrame) -> tuple[int, str]:
-    """How many rows there are, and a digest of them, whose order does not matter."""
+def counted(ratings: DataFrame, column: str) -> tuple[int, str]:
+    """How many rows there are, and a digest of them, whose order does not matter. ValueError for rows without a value,
+    whose column is called `column` in the message."""
     row = F.xxhash64("user", "item", "v")
     # Halves of 32 bits, whose sums fit into 64.
     halves = (row.bitwiseAND(F.lit(2**32 - 1)), F.shiftrightunsigned(row, 32))
-    found = ratings.agg(F.count(F.lit(1)), *(F.sum(half) for half in halves)).collect()[0]
-    return found[0], f"{found[1] or 0:x}-{found[2] or 0:x}"
+    found = ratings.agg(F.count(F.lit(1)), F.count("v"), *(F.sum(half) for half in halves)).collect()[0]
+    if found[1] < found[0]:
+        raise ValueError(f"column {column!r} has {found[0] - found[1]:,} rows without {A_VALUE}")
+    return found[0], f"{found[2] or 0:x}-{found[3] or 0:x}"
 
 
 def tasks_for(rows: int) -> int:
@@ -111,7 +118,7 @@ def number_ids(ratings: DataFrame, side: str, column: str, tasks: int) -> Side:
         found = counted.agg(F.count(F.lit(1)).alias("rows"), F.sum(F.when(F.isnull("id"), F.col("n"))).alias("without")
                             ).collect()[0]
         if found["without"]:
-            raise ValueError(f"column {column!r} has {found['without']:,} rows without an id (null, or a number that no int is)")
+            raise ValueError(f"column {column!r} has {found['without']:,} rows without {AN_ID}")
         if found["rows"] == 0:
             raise ValueError("there are no ratings to train on")
         if found["rows"] > MOST_ROWS:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import re
 import socket
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ class Plan:
 
     schema          the columns that come (chunks.py): a user, an item, a value. Of one rank alone they are ids, which
                     it numbers; of several, numbers
-    columns         what users and items are called in messages
+    columns         what users, items and values are called in messages
     users, items    the first number of each rank, then that of all; none where one rank numbers
     digest          of the ratings, of which checkpoints are; one rank alone computes it
     place           tells the checkpoints of trainings apart that this driver runs at once (checkpoints.own_place)
@@ -44,7 +45,7 @@ class Plan:
 
     params: dict[str, Any]
     schema: dict[str, str]
-    columns: tuple[str, str]
+    columns: tuple[str, str, str]
     users: list[int]
     items: list[int]
     ranks: int
@@ -209,6 +210,7 @@ def train(member: Member, batches: Iterable[pa.RecordBatch]
     try:
         for users, items, values in coded.take() if coded else map(_numbers, batches):
             started = time.perf_counter()
+            require_finite(users, items, values)
             rank.add(users, items, values)
             taking += time.perf_counter() - started
         common = set(notes[0]["kept"]).intersection(*(note["kept"] for note in notes))
@@ -231,6 +233,9 @@ def train(member: Member, batches: Iterable[pa.RecordBatch]
         raise
     except BaseException as error:
         rank.abort(str(error) or type(error).__name__, lost=not isinstance(error, LASTING))
+        if coded and isinstance(error, ValueError):
+            ids = {"user": coded.users, "item": coded.items}
+            raise ValueError(with_ids(str(error), lambda side, number: ids[side][number].as_py())) from error
         raise
     rank.end()
     names = [coded.users, coded.items] if coded else [
@@ -256,9 +261,24 @@ def check_devices(notes: list[dict[str, Any]]) -> None:
             raise ValueError(f"rank {number} on {note['machine']}: {note['problem']}")
 
 
+def require_finite(users: npt.NDArray[Any], items: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        at = wrong[0]
+        raise ValueError(f"the value {values[at]} of user row {users[at]}, item row {items[at]} is no finite number: leave "
+                         "its row out")
+
+
+#: A user and an item by their numbers, as native code has them.
+_PAIR = re.compile(r"\buser (?:row )?(\d+)(,| has) item (?:row )?(\d+)")
+
+
+def with_ids(message: str, id_of: Callable[[str, int], Any]) -> str:
+    """The message with the ids of the user and the item of which it has numbers; id_of("user" or "item", number)."""
+    return _PAIR.sub(lambda pair: f"user {id_of('user', int(pair[1]))!r}{pair[2]} item {id_of('item', int(pair[3]))!r}", message)
+
+
 def _numbers(batch: pa.RecordBatch) -> tuple[Any, Any, Any]:
     """Users, items and values over their own memory, which has no gaps."""
-    if batch.column(2).null_count:
-        raise ValueError("a rating has no value (null)")
     users, items, values = (chunks.numbers_of(column) for column in batch.columns)
     return users, items, values

@@ -92,7 +92,7 @@ class SingleEstimator(Estimator, SingleParams, DefaultParamsReadable, DefaultPar
         ratings = ratings_of(dataset, self.value_of("userCol"), self.value_of("itemCol"), rating)
         checks.require_workers(spark)
         told = {"algorithm": self.algorithm, "params": params, "schema": chunks.schema_of(ratings), "duplicates": duplicates,
-                "columns": (self.value_of("userCol"), self.value_of("itemCol")), "has_values": bool(rating),
+                "columns": (self.value_of("userCol"), self.value_of("itemCol"), rating), "has_values": bool(rating),
                 "threads": checks.executor_cores(spark)}
         file = trained(ratings, told)
         kinds = {side: ratings.schema[side].dataType.simpleString() for side in ("user", "item")}

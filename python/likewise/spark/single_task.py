@@ -21,7 +21,7 @@ PIECE = 1 << 22
 
 
 def learn(values: Iterable[bytes], *, algorithm: str, params: dict[str, Any], schema: dict[str, str],
-          duplicates: Any, columns: tuple[str, str], has_values: bool, threads: int) -> Iterator[bytes]:
+          duplicates: Any, columns: tuple[str, str, str], has_values: bool, threads: int) -> Iterator[bytes]:
     """The task: pieces of the file, each after a mark and its number, or a report of what is wrong."""
     import likewise
     from likewise.estimator import estimator_of

@@ -17,7 +17,7 @@ from likewise.progress import logger
 from likewise.spark import checks, chunks, prepare
 from likewise.spark.checkpoints import forget, own_place
 from likewise.spark.params import TrainingParams
-from likewise.spark.ranks import ITEMS, REPORT, USERS, Plan, planned_bytes, rank_task
+from likewise.spark.ranks import ITEMS, REPORT, USERS, Plan, planned_bytes, rank_task, with_ids
 from likewise.spark.tables import tasks_of_factors
 
 _ERRORS: dict[str, Any] = {"TypeError": TypeError, "MemoryError": MemoryError, "NumericalError": NumericalError,
@@ -93,7 +93,7 @@ def fit_together(ratings: DataFrame, params: TrainingParams, native: dict[str, A
     ratings.persist(level)  # read three times, and the same each time
     sides: list[prepare.Side] = []
     try:
-        rows, digest = prepare.counted(ratings)
+        rows, digest = prepare.counted(ratings, params.getRatingCol())
         tasks = prepare.tasks_for(rows)
         for name, column in (("user", params.getUserCol()), ("item", params.getItemCol())):
             sides.append(prepare.number_ids(ratings, name, column, tasks))
@@ -108,7 +108,7 @@ def fit_together(ratings: DataFrame, params: TrainingParams, native: dict[str, A
             # The shuffle ends the barrier stage: what is made of the factors are ordinary stages.
             blocks = chunks.in_spark(answers, spark).repartition(ranks).persist(final)
             try:
-                reports = reports_of(blocks, plan)
+                reports = reports_of(blocks, plan, sides)
                 require_all(reports, plan, users.ratings)
                 return learned_from(spark, blocks, ["int", "int"], reports[0], plan, final, sides)
             finally:
@@ -119,11 +119,12 @@ def fit_together(ratings: DataFrame, params: TrainingParams, native: dict[str, A
         ratings.unpersist()
 
 
-def reports_of(blocks: DataFrame, plan: Plan) -> list[dict[str, Any]]:
-    """Trains: what the ranks said, in their order. Raises what one could not go on with."""
+def reports_of(blocks: DataFrame, plan: Plan, sides: list[prepare.Side] | None = None) -> list[dict[str, Any]]:
+    """Trains: what the ranks said, in their order. Raises what one could not go on with; where Spark numbered the ids,
+    by these."""
     said = blocks.where(marked(REPORT)).collect()
     reports = sorted((json.loads(bytes(row["value"])[1:]) for row in said), key=lambda report: report["rank"])
-    raise_reported(reports)
+    raise_reported(reports, sides)
     for remark in reports[0].get("remarks", []):
         logger.info("%s", remark)
     return reports
@@ -156,12 +157,14 @@ def learned_from(spark: Any, blocks: DataFrame, ids: list[str], report: dict[str
     return Learned(found[0], found[1], {**told, "workers": plan.ranks})
 
 
-def raise_reported(reports: list[dict[str, Any]]) -> None:
+def raise_reported(reports: list[dict[str, Any]], sides: list[prepare.Side] | None = None) -> None:
     """What others say of an error is longer than what the rank says that met it."""
     failed = [report for report in reports if "error" in report]
     if failed:
         first = min(failed, key=lambda report: len(report["message"]))
-        raise _ERRORS.get(first["error"], ValueError)(first["message"])
+        ids = dict(zip(("user", "item"), sides or []))
+        message = with_ids(first["message"], lambda side, number: ids[side].id_of(number)) if ids else first["message"]
+        raise _ERRORS.get(first["error"], ValueError)(message)
 
 
 def require_all(reports: list[dict[str, Any]], plan: Plan, ratings: int) -> None:
@@ -175,7 +178,7 @@ def require_all(reports: list[dict[str, Any]], plan: Plan, ratings: int) -> None
 
 def make_plan(params: TrainingParams, native: dict[str, Any], rows: DataFrame, ranks: int, limit: int,
               users: list[int] | None = None, items: list[int] | None = None, digest: str = "") -> Plan:
-    return Plan(params=native, schema=chunks.schema_of(rows), columns=(params.getUserCol(), params.getItemCol()),
+    return Plan(params=native, schema=chunks.schema_of(rows), columns=(params.getUserCol(), params.getItemCol(), params.getRatingCol()),
                 users=users or [], items=items or [], ranks=ranks, iterations=params.getMaxIter(),
                 duplicates=params.native_duplicates(), device=_device(params.getDevice(), ranks),
                 threads=params.getNumThreads(), cores=checks.executor_cores(rows.sparkSession), token=secrets.token_hex(16),
