@@ -165,6 +165,15 @@ def test_cold_start(pair, spark, strategy):
     assert len(results[1]) == (4 if strategy == "nan" else 1)
 
 
+def test_columns_of_what_is_transformed(plain, spark):
+    rows = spark.createDataFrame([(10, 5, 1), (None, 5, 2)], "user int, item int, likewise_user int")
+    predicted = plain.transform(rows.withColumn("likewise_user_features", F.lit("x"))).orderBy("likewise_user").collect()
+    assert [np.isnan(row["prediction"]) for row in predicted] == [False, True] and predicted[0]["likewise_user"] == 1
+    for model in (plain, ItemKnnModel(None, {"user": "int", "item": "int"})):
+        with pytest.raises(ValueError, match="^predictionCol 'prediction' is a column already: drop it, or take another"):
+            model.transform(rows.withColumn("prediction", F.lit(1.0)))
+
+
 def test_models_are_saved_and_loaded(pair, ratings, tmp_path):
     theirs, ours = pair
     wanted = table(ours.userFactors)

@@ -28,6 +28,11 @@ def require_column(dataset: DataFrame, name: str, what: str) -> None:
         raise ValueError(f"{what} {name!r} is not a column; there are {', '.join(dataset.columns)}")
 
 
+def require_new_column(dataset: DataFrame, name: str) -> None:
+    if name in dataset.columns:
+        raise ValueError(f"predictionCol {name!r} is a column already: drop it, or take another name")
+
+
 def require_workers(spark: SparkSession) -> None:
     """ImportError where Python's workers are not as the driver, in one sentence: found by one small task."""
     context = spark.sparkContext

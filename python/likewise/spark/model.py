@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from typing import Any
 
 from pyspark.ml.base import Model
@@ -74,17 +75,19 @@ class ALSModel(Model, ModelParams, MLWritable, MLReadable):  # type: ignore[misc
         """The dataset with predictionCol (float): the score of its user and item, not a number where the model has
         not both (coldStartStrategy 'nan'), or without such rows ('drop')."""
         checks.session_of(dataset)
+        checks.require_new_column(dataset, self.getPredictionCol())
         strategy = self.getColdStartStrategy()
         if strategy not in ("nan", "drop"):
             raise ValueError(f"coldStartStrategy: {strategy!r} is none of nan, drop")
         scored = dataset
+        mark = uuid.uuid4().hex  # no column of the dataset has it in its name
         for side, name in (("user", self.getUserCol()), ("item", self.getItemCol())):
             self._check_ids(dataset, side, name)
-            known = self._factors[side].select(F.col("id").alias(f"likewise_{side}"),
-                                               F.col("features").alias(f"likewise_{side}_features"))
-            scored = scored.join(known, id_column(dataset, name) == F.col(f"likewise_{side}"), "left")
+            known = self._factors[side].select(F.col("id").alias(f"{side}_{mark}"),
+                                               F.col("features").alias(f"{side}_features_{mark}"))
+            scored = scored.join(known, id_column(dataset, name) == F.col(f"{side}_{mark}"), "left")
         # The sum in float32, in order, as Spark's class adds it up.
-        dot = F.expr("aggregate(zip_with(likewise_user_features, likewise_item_features, (x, y) -> x * y), "
+        dot = F.expr(f"aggregate(zip_with(user_features_{mark}, item_features_{mark}, (x, y) -> x * y), "
                      "cast(0 as float), (total, one) -> cast(total + one as float))")
         prediction = F.coalesce(dot, F.lit(float("nan")).cast("float"))
         result = scored.select(*[F.col(f"`{name}`") for name in dataset.columns],

@@ -157,6 +157,7 @@ class SingleModel(Model, SingleParams, MLWritable, MLReadable):  # type: ignore[
         import pandas as pd
 
         checks.session_of(dataset)
+        checks.require_new_column(dataset, self.getPredictionCol())
         strategy = self.value_of("coldStartStrategy")
         if strategy not in ("nan", "drop"):
             raise ValueError(f"coldStartStrategy: {strategy!r} is none of nan, drop")
