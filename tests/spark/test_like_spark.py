@@ -151,7 +151,7 @@ def test_similar_items(pair):
     assert ours.similarUsers(2).count() == ours.userFactors.count()
 
 
-@pytest.mark.parametrize("strategy", ["nan", "drop"])
+@pytest.mark.parametrize("strategy", ["nan", "DROP"])
 def test_cold_start(pair, spark, strategy):
     rows = spark.createDataFrame([(10, 5), (10, -7), (-3, 5), (-3, -7)], "user int, item int")
     results = []
@@ -498,7 +498,7 @@ def test_other_estimators_by_one_task(spark, ratings, tmp_path):
     with pytest.raises(TypeError, match="column 'user' holds numbers, and the model's users are text"):
         users.transform(ratings)
     cold = text.limit(2).unionAll(text.limit(1).withColumn("user", F.lit("nobody")))
-    assert [users.setColdStartStrategy(how).transform(cold).count() for how in ("nan", "drop")] == [3, 2]
+    assert [users.setColdStartStrategy(how).transform(cold).count() for how in ("nan", "DROP")] == [3, 2]
     popular = Popular().fit(ratings)
     some = spark.createDataFrame([(10, 5), (None, 5), (10, None), (2**60 + 10, 5)], "user long, item int").coalesce(1)
     assert [np.isnan(row["prediction"]) for row in popular.transform(some).collect()] == [False, True, True, True]
@@ -635,12 +635,26 @@ def test_repeated_rows(spark, ratings):
     ({"duplicates": "some"}, "duplicates: 'some' is none of"),
     ({"coldStartStrategy": "warm"}, "coldStartStrategy: 'warm' is none of"),
     ({"solver": "guess"}, "solver"),
+    ({"numUserBlocks": 0}, "numUserBlocks must be 1 or more, not 0"),
+    ({"numItemBlocks": -1}, "numItemBlocks must be 1 or more, not -1"),
+    ({"blockSize": 0}, "blockSize must be 1 or more, not 0"),
+    ({"checkpointInterval": 0}, "checkpointInterval must be 1 or more, or -1 for no checkpoints, not 0"),
+    ({"checkpointInterval": -5}, "checkpointInterval must be 1 or more, or -1 for no checkpoints, not -5"),
+    ({"seed": 2**64}, "seed must be in .-2.63, 2.64., not 18446744073709551616"),
+    ({"implicitPrefs": True, "unobservedWeight": -1.0}, "unobservedWeight must be 0 or more, not -1.0"),
+    ({"unobservedWeight": 0.5}, "unobservedWeight=0.5 would do nothing: it needs implicitPrefs=True"),
+    ({"regularizationCount": "x"}, "regularizationCount: 'x' is none of likes, cells"),
     ({"finalStorageLevel": "CLOUD"}, "finalStorageLevel: 'CLOUD'"),
     ({"numWorkers": 2, "device": "cuda:0"}, "device 'cuda:0': several train on 'cpu', or on 'cuda'"),
 ])
 def test_wrong_parameters_are_told_at_once(ratings, params, message):
     with pytest.raises(ValueError, match=message):
         ALS(**params).fit(ratings)
+
+
+def test_parameters_of_spark_that_are_taken():
+    for params in ({"coldStartStrategy": "DROP"}, {"coldStartStrategy": "NaN"}, {"checkpointInterval": -1}, {"seed": -1}):
+        ALS(**params).native_params()
 
 
 def test_what_is_no_dataframe_of_a_driver_is_told():

@@ -14,7 +14,7 @@ from pyspark.sql import types as T
 
 from likewise.arguments import count_of
 from likewise.spark import checks, folders
-from likewise.spark.params import ModelParams, TrainingParams
+from likewise.spark.params import ModelParams, TrainingParams, drops_rows
 from likewise.spark.prepare import id_column
 from likewise.spark.recommend import Search, lists, with_seen
 from likewise.spark.tables import Table, share_table, tasks_of_factors
@@ -76,9 +76,7 @@ class ALSModel(Model, ModelParams, MLWritable, MLReadable):  # type: ignore[misc
         not both (coldStartStrategy 'nan'), or without such rows ('drop')."""
         checks.session_of(dataset)
         checks.require_new_column(dataset, self.getPredictionCol())
-        strategy = self.getColdStartStrategy()
-        if strategy not in ("nan", "drop"):
-            raise ValueError(f"coldStartStrategy: {strategy!r} is none of nan, drop")
+        drop = drops_rows(self.getColdStartStrategy())
         scored = dataset
         mark = uuid.uuid4().hex  # no column of the dataset has it in its name
         for side, name in (("user", self.getUserCol()), ("item", self.getItemCol())):
@@ -92,7 +90,7 @@ class ALSModel(Model, ModelParams, MLWritable, MLReadable):  # type: ignore[misc
         prediction = F.coalesce(dot, F.lit(float("nan")).cast("float"))
         result = scored.select(*[F.col(f"`{name}`") for name in dataset.columns],
                                prediction.alias(self.getPredictionCol()))
-        if strategy == "drop":
+        if drop:
             return result.where(~F.isnan(F.col(f"`{self.getPredictionCol()}`")))
         return result
 

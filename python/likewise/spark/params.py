@@ -9,6 +9,7 @@ from pyspark.ml.param.shared import (HasBlockSize, HasCheckpointInterval, HasMax
                                      HasRegParam, HasSeed)
 
 from likewise import _core
+from likewise.arguments import refuse_idle
 
 
 def _param(name: str, doc: str, converter: Any) -> Any:
@@ -144,12 +145,7 @@ class TrainingParams(ModelParams, HasMaxIter, HasRegParam, HasCheckpointInterval
 
     def native_params(self) -> dict[str, Any]:
         """The parameters of likewise's ALS. ValueError for what it does not do."""
-        for name, value, least in (("maxIter", self.getMaxIter(), 0), ("rankTimeout", self.getRankTimeout(), 0.001),
-                                   ("numWorkers", self.getNumWorkers(), 0), ("numThreads", self.getNumThreads(), 0)):
-            if value < least:
-                raise ValueError(f"{name} must be {least} or more, not {value}")
-        _one_of("coldStartStrategy", self.getColdStartStrategy(), ("nan", "drop"))
-        _one_of("duplicates", self.getDuplicates(), ("auto", "sum", "mean", "max", "error"))
+        self._check()
         params: dict[str, Any] = {
             "algorithm": "als", "factors": self.getRank(), "regularization": float(self.getRegParam()),
             "regularization_exponent": 1.0, "init_stddev": 1.0, "solver": self.getSolver(), "precision": self.getPrecision(),
@@ -163,6 +159,22 @@ class TrainingParams(ModelParams, HasMaxIter, HasRegParam, HasCheckpointInterval
         _core.check_rank_params(params)
         return params
 
+    def _check(self) -> None:
+        """ValueError for what likewise's ALS would not see."""
+        for name, least in _LEAST.items():
+            value = self.getOrDefault(name)
+            if not value >= least:
+                raise ValueError(f"{name} must be {least} or more, not {value}")
+        interval, seed = self.getCheckpointInterval(), self.getSeed()
+        if interval < 1 and interval != -1:
+            raise ValueError(f"checkpointInterval must be 1 or more, or -1 for no checkpoints, not {interval}")
+        if not -2**63 <= seed < 2**64:
+            raise ValueError(f"seed must be in [-2^63, 2^64), not {seed}")
+        drops_rows(self.getColdStartStrategy())
+        _one_of("duplicates", self.getDuplicates(), ("auto", "sum", "mean", "max", "error"))
+        _one_of("regularizationCount", self.getRegularizationCount(), ("likes", "cells"))
+        refuse_idle(unobservedWeight=(self.getUnobservedWeight() or None, self.getImplicitPrefs(), "implicitPrefs=True"))
+
     def trained_params(self) -> dict[str, Any]:
         """Those that a model file keeps."""
         return {**self.native_params(), "iterations": self.getMaxIter()}
@@ -175,6 +187,18 @@ class TrainingParams(ModelParams, HasMaxIter, HasRegParam, HasCheckpointInterval
         if self.getDuplicates() != "auto":
             return self.getDuplicates()
         return "sum" if self.getImplicitPrefs() else "mean"
+
+
+#: The smallest values of parameters.
+_LEAST = {"maxIter": 0, "numUserBlocks": 1, "numItemBlocks": 1, "blockSize": 1, "unobservedWeight": 0, "numWorkers": 0,
+          "numThreads": 0, "rankTimeout": 0.001}
+
+
+def drops_rows(strategy: str) -> bool:
+    """Whether this coldStartStrategy is "drop" and not "nan", in letters of any case. ValueError for another."""
+    if strategy.lower() not in ("nan", "drop"):
+        raise ValueError(f"coldStartStrategy: {strategy!r} is none of nan, drop")
+    return strategy.lower() == "drop"
 
 
 def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:

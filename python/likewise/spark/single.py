@@ -25,6 +25,7 @@ from pyspark.storagelevel import StorageLevel
 from likewise import _core
 from likewise.arguments import count_of, no_parameter
 from likewise.spark import checks, chunks
+from likewise.spark.params import drops_rows
 from likewise.spark.prepare import id_column, ratings_of
 from likewise.spark.train import raise_reported
 
@@ -158,9 +159,7 @@ class SingleModel(Model, SingleParams, MLWritable, MLReadable):  # type: ignore[
 
         checks.session_of(dataset)
         checks.require_new_column(dataset, self.getPredictionCol())
-        strategy = self.value_of("coldStartStrategy")
-        if strategy not in ("nan", "drop"):
-            raise ValueError(f"coldStartStrategy: {strategy!r} is none of nan, drop")
+        drop = drops_rows(self.value_of("coldStartStrategy"))
         for side in ("user", "item"):
             self._check_ids(dataset, side)
         name = self._shared()
@@ -179,7 +178,7 @@ class SingleModel(Model, SingleParams, MLWritable, MLReadable):  # type: ignore[
         # What pandas hands back has null for not a number.
         prediction = F.coalesce(found, F.lit(float("nan")).cast("float"))
         result = dataset.withColumn(self.getPredictionCol(), prediction)
-        return result.where(~F.isnan(F.col(f"`{self.getPredictionCol()}`"))) if strategy == "drop" else result
+        return result.where(~F.isnan(F.col(f"`{self.getPredictionCol()}`"))) if drop else result
 
     def recommendForAllUsers(self, numItems: int, includeSeen: bool = False) -> DataFrame:
         """(userCol, recommendations array<struct<itemCol, rating float>>): the best items of every user, the best first,
