@@ -170,6 +170,8 @@ def test_columns_of_what_is_transformed(plain, spark):
     predicted = plain.transform(rows.withColumn("likewise_user_features", F.lit("x"))).orderBy("likewise_user").collect()
     assert [np.isnan(row["prediction"]) for row in predicted] == [False, True] and predicted[0]["likewise_user"] == 1
     for model in (plain, ItemKnnModel(None, {"user": "int", "item": "int"})):
+        with pytest.raises(ValueError, match="^numItems: 0: a number from 1"):
+            model.recommendForAllUsers(0)
         with pytest.raises(ValueError, match="^predictionCol 'prediction' is a column already: drop it, or take another"):
             model.transform(rows.withColumn("prediction", F.lit(1.0)))
 
@@ -202,6 +204,12 @@ def test_estimators_and_pipelines_are_saved_and_loaded(ratings, tmp_path):
     assert again.uid == als.uid
     assert {p.name: v for p, v in again.extractParamMap().items()} == {p.name: v for p, v in als.extractParamMap().items()}
     stages = [SQLTransformer(statement="select user, item, rating * 2 as rating from __THIS__"), ALS(rank=3, maxIter=2)]
+    SparkALS(rank=3, userCol="who", seed=-7).save(str(tmp_path / "of-spark"))
+    taken = ALS.load(str(tmp_path / "of-spark"))
+    assert isinstance(taken, ALS) and (taken.getRank(), taken.getUserCol(), taken.getSeed()) == (3, "who", -7)
+    stages[0].save(str(tmp_path / "no-als"))
+    with pytest.raises(ValueError, match="no-als holds '.*SQLTransformer', not an ALS"):
+        ALS.load(str(tmp_path / "no-als"))
     pipeline = Pipeline(stages=stages)
     pipeline.save(str(tmp_path / "pipeline"))
     model = Pipeline.load(str(tmp_path / "pipeline")).fit(ratings)
@@ -628,8 +636,13 @@ def test_repeated_rows(spark, ratings):
 
 
 @pytest.mark.parametrize(("params", "message"), [
-    ({"rank": 0}, "factors must be in"),
-    ({"regParam": -1.0}, "regularization must be in"),
+    ({"rank": 0}, "^rank must be in"),
+    ({"regParam": -1.0}, "^regParam must be in"),
+    ({"implicitPrefs": True, "unobservedWeight": 1e16}, "^unobservedWeight must be in"),
+    ({"device": "gpu"}, 'device must be auto, cpu, .* not "gpu"'),
+    ({"device": "cuda:x"}, 'device must be auto, cpu, .* not "cuda:x"'),
+    ({"checkpointPath": "cloud://x"}, "checkpointPath: 'cloud://x' is no folder that can be made"),
+    ({"checkpointPath": "/dev/null/x"}, "checkpointPath: '/dev/null/x' is no folder that can be made"),
     ({"userCol": "nobody"}, "userCol 'nobody' is not a column; there are user, item, rating"),
     ({"ratingCol": "stars"}, "ratingCol 'stars' is not a column"),
     ({"duplicates": "some"}, "duplicates: 'some' is none of"),

@@ -24,6 +24,16 @@ def open_folder(path: str) -> tuple[Any, str]:
     return pafs.LocalFileSystem(), path
 
 
+def require_folder(path: str) -> None:
+    """Makes the folder of checkpoints. ValueError where the driver cannot."""
+    try:
+        system, folder = open_folder(path)
+        system.create_dir(folder, recursive=True)
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"checkpointPath: {path!r} is no folder that can be made ({error}): take one that all machines "
+                         "see") from error
+
+
 def forget(path: str, key: str) -> None:
     """Deletes the checkpoints of a training that is over."""
     system, folder = open_folder(path)

@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from likewise import _core
 from likewise.spark.workers import shared_workers
 
 #: Executors that Spark was asked for may take a moment to come.
@@ -31,6 +32,12 @@ def require_column(dataset: DataFrame, name: str, what: str) -> None:
 def require_new_column(dataset: DataFrame, name: str) -> None:
     if name in dataset.columns:
         raise ValueError(f"predictionCol {name!r} is a column already: drop it, or take another name")
+
+
+def require_device(name: str) -> None:
+    """ValueError for a name of none. Whether there is such a GPU, its workers know."""
+    if not re.fullmatch(r"auto|cuda(:(all|\d+(,\d+)*))?", name):
+        _core.Device(name)
 
 
 def require_workers(spark: SparkSession) -> None:

@@ -6,12 +6,34 @@ from typing import Any
 
 from pyspark import keyword_only
 from pyspark.ml.base import Estimator
-from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
-from pyspark.sql import DataFrame
+from pyspark.ml.util import DefaultParamsReadable, DefaultParamsReader, DefaultParamsWritable, MLReader
+from pyspark.sql import DataFrame, SparkSession
 
 from likewise.spark.model import ALSModel
 from likewise.spark.params import TrainingParams
 from likewise.spark.train import fit
+
+
+SPARK_CLASS = "org.apache.spark.ml.recommendation.ALS"
+OWN_CLASS = "likewise.spark.estimator.ALS"
+
+
+class Reader(MLReader):  # type: ignore[misc, type-arg, unused-ignore]
+    """Of our estimators in files, and of Spark's."""
+
+    def __init__(self, cls: Any):
+        super().__init__()
+        self._cls = cls
+
+    def load(self, path: str) -> Any:
+        """ValueError for a folder of something else."""
+        metadata = DefaultParamsReader.loadMetadata(path, SparkSession.active().sparkContext)
+        if metadata["class"] not in (SPARK_CLASS, OWN_CLASS):
+            raise ValueError(f"{path} holds {metadata['class']!r}, not an ALS")
+        als = self._cls()
+        als._resetUid(metadata["uid"])
+        DefaultParamsReader.getAndSetParams(als, metadata)
+        return als
 
 
 class ALS(Estimator, TrainingParams, DefaultParamsReadable, DefaultParamsWritable):  # type: ignore[misc, type-arg, unused-ignore]
@@ -72,6 +94,10 @@ class ALS(Estimator, TrainingParams, DefaultParamsReadable, DefaultParamsWritabl
                   rankTimeout: float = 600.0) -> ALS:
         """Sets those that are given."""
         return self._set(**self._input_kwargs)  # type: ignore[no-any-return, unused-ignore]
+
+    @classmethod
+    def read(cls) -> Any:
+        return Reader(cls)
 
     def _fit(self, dataset: DataFrame) -> ALSModel:
         learned = fit(dataset, self)

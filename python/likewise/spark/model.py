@@ -166,14 +166,15 @@ class ALSModel(Model, ModelParams, MLWritable, MLReadable):  # type: ignore[misc
             self._check_ids(seen, other, self._column(other))
             queries = with_seen(queries, seen.select(id_column(seen, self._column(side)).alias("query"),
                                                      id_column(seen, self._column(other)).alias("answer")), self._tasks(side))
-        search = Search(self._table(other), count_of(count), "dot", self.getDevice(), True, self._column(side),
+        search = Search(self._table(other), count_of(count, f"num{other.title()}s"), "dot", self.getDevice(), True, self._column(side),
                         self._column(other), "rating")
         return lists(queries, search, self._factors[other].schema["id"].dataType)
 
     def _similar(self, side: str, count: int, dataset: DataFrame | None) -> DataFrame:
         queries = self._factors[side] if dataset is None else self._subset(side, dataset)
         name = self._column(side)
-        search = Search(self._table(side), count_of(count), "cosine", self.getDevice(), False, name, name, "similarity")
+        search = Search(self._table(side), count_of(count, f"num{side.title()}s"), "cosine", self.getDevice(), False, name,
+                        name, "similarity")
         return lists(queries, search, self._factors[side].schema["id"].dataType)
 
     def _subset(self, side: str, dataset: DataFrame) -> DataFrame:

@@ -156,7 +156,11 @@ class TrainingParams(ModelParams, HasMaxIter, HasRegParam, HasCheckpointInterval
             params |= {"feedback": "implicit", "regularization_count": self.getRegularizationCount()}
             weight = self.getUnobservedWeight()
             params |= {"unobserved_weight": weight} if weight > 0 else {"alpha": self.getAlpha()}
-        _core.check_rank_params(params)
+        try:
+            _core.check_rank_params(params)
+        except ValueError as error:
+            name, _, wrong = str(error).partition(" ")  # its sentences begin with the name of the parameter
+            raise ValueError(f"{_NAMES.get(name, name)} {wrong}") from None
         return params
 
     def _check(self) -> None:
@@ -183,12 +187,18 @@ class TrainingParams(ModelParams, HasMaxIter, HasRegParam, HasCheckpointInterval
         """Spark's seeds are signed; the default one is a hash of the class's name."""
         return int(self.getSeed()) & (2**64 - 1)
 
+    def native_checkpoint(self) -> str:
+        """The folder of checkpoints; "" for none."""
+        return self.getCheckpointPath() if self.getCheckpointInterval() > 0 else ""
+
     def native_duplicates(self) -> str:
         if self.getDuplicates() != "auto":
             return self.getDuplicates()
         return "sum" if self.getImplicitPrefs() else "mean"
 
 
+#: What Spark calls parameters of likewise.
+_NAMES = {"factors": "rank", "regularization": "regParam", "unobserved_weight": "unobservedWeight"}
 #: The smallest values of parameters.
 _LEAST = {"maxIter": 0, "numUserBlocks": 1, "numItemBlocks": 1, "blockSize": 1, "unobservedWeight": 0, "numWorkers": 0,
           "numThreads": 0, "rankTimeout": 0.001}

@@ -183,11 +183,11 @@ class SingleModel(Model, SingleParams, MLWritable, MLReadable):  # type: ignore[
     def recommendForAllUsers(self, numItems: int, includeSeen: bool = False) -> DataFrame:
         """(userCol, recommendations array<struct<itemCol, rating float>>): the best items of every user, the best first,
         as likewise's recommend(): without what it has, unless includeSeen."""
-        return self._lists("user", "item", "rating", count_of(numItems), None, includeSeen)
+        return self._lists("user", "item", "rating", count_of(numItems, "numItems"), None, includeSeen)
 
     def recommendForUserSubset(self, dataset: DataFrame, numItems: int, includeSeen: bool = False) -> DataFrame:
         """The same for those users of the dataset's userCol that the model knows, each once."""
-        return self._lists("user", "item", "rating", count_of(numItems), dataset, includeSeen)
+        return self._lists("user", "item", "rating", count_of(numItems, "numItems"), dataset, includeSeen)
 
     def write(self) -> Any:
         """A writer: .overwrite().save(path)."""
@@ -206,7 +206,7 @@ class SingleModel(Model, SingleParams, MLWritable, MLReadable):  # type: ignore[
     # Parts of the above.
 
     def _similar(self, side: str, count: int, dataset: DataFrame | None) -> DataFrame:
-        return self._lists(side, side, "similarity", count_of(count), dataset, False)
+        return self._lists(side, side, "similarity", count_of(count, f"num{side.title()}s"), dataset, False)
 
     def _lists(self, side: str, other: str, score: str, count: int, dataset: DataFrame | None, seen: bool) -> DataFrame:
         if dataset is None:

@@ -15,7 +15,7 @@ from pyspark.storagelevel import StorageLevel
 from likewise import NumericalError, __version__
 from likewise.progress import logger
 from likewise.spark import checks, chunks, prepare
-from likewise.spark.checkpoints import forget, own_place
+from likewise.spark.checkpoints import forget, own_place, require_folder
 from likewise.spark.params import TrainingParams
 from likewise.spark.ranks import ITEMS, REPORT, USERS, Plan, planned_bytes, rank_task, with_ids
 from likewise.spark.tables import tasks_of_factors
@@ -40,6 +40,9 @@ def fit(dataset: DataFrame, params: TrainingParams) -> Learned:
     checks.require_column(dataset, params.getUserCol(), "userCol")
     checks.require_column(dataset, params.getItemCol(), "itemCol")
     kept = [storage_level(name, params.getOrDefault(name)) for name in ("intermediateStorageLevel", "finalStorageLevel")]
+    checks.require_device(params.getDevice())
+    if params.native_checkpoint():
+        require_folder(params.native_checkpoint())
     ratings = prepare.ratings_of(dataset, params.getUserCol(), params.getItemCol(), params.getRatingCol())
     ranks = params.getNumWorkers()
     if ranks > 1:
@@ -183,7 +186,7 @@ def make_plan(params: TrainingParams, native: dict[str, Any], rows: DataFrame, r
                 duplicates=params.native_duplicates(), device=_device(params.getDevice(), ranks),
                 threads=params.getNumThreads(), cores=checks.executor_cores(rows.sparkSession), token=secrets.token_hex(16),
                 timeout=params.getRankTimeout(), version=__version__,
-                checkpoint=params.getCheckpointPath() if params.getCheckpointInterval() > 0 else "",
+                checkpoint=params.native_checkpoint(),
                 every=max(1, params.getCheckpointInterval()), limit=limit, digest=digest)
 
 
