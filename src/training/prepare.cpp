@@ -67,13 +67,15 @@ void refuse_idle(const TrainingParams& params, const TrainingRequest& request, b
     if (!asked.chosen || (!by_data && needs_data(params, asked.name))) continue;
     const std::string needs = parameter_needs(params, asked.name);
     if (needs.empty()) continue;
-    refuse(fmt::format("{} would do nothing here: it needs {}", mention(asked.name), needs));
+    refuse(fmt::format("{} would do nothing here: it needs {}{}", mention(asked.name), needs,
+                       request.resume == nullptr ? "" : "; the rest is as what is resumed has it"));
   }
 }
 
 /// The parameters that are asked for, over `params`.
 [[nodiscard]] TrainingParams with_asked(TrainingParams params, const TrainingRequest& request) {
   for (const AskedParameter& asked : request.parameters) set(params, asked);
+  if (request.resume != nullptr) require_resumable(*request.resume, params);
   validate(params);
   refuse_idle(params, request, false);
   return params;
@@ -216,9 +218,7 @@ TrainingParams asked_params(const TrainingRequest& request) {
       refuse(fmt::format("{}: the model to resume is of {}; leave the option out",
                          mention("algorithm", request.algorithm), begun));
     }
-    TrainingParams params = with_asked(request.resume->params, request);
-    require_resumable(*request.resume, params);
-    return params;
+    return with_asked(request.resume->params, request);
   }
   if (is_auto(request)) {
     require_common(request);

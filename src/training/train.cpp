@@ -160,7 +160,8 @@ void Learning::by_iterations(
     const Stopping& stopping,
     const std::function<IterationResult(const IterationRun&)>& train) const {
   require(stopping.patience == 0 || run_.validation != nullptr,
-          fmt::format("patience {} needs validation data to be patient about", stopping.patience));
+          fmt::format("{} needs validation data to be patient about",
+                      mention("patience", fmt::format("{}", stopping.patience))));
   check_target(run_);
   require(
       run_.checkpoint.every >= 1,
@@ -214,13 +215,13 @@ void require_resumable(const Model& earlier, const TrainingParams& params) {
     const std::string begun = parameter_text(earlier.params, parameter.name);
     const std::string asked = parameter_text(params, parameter.name);
     require(begun == asked || !fixed_by_resume(earlier.params, parameter.name),
-            fmt::format("{} {}: what is resumed was begun with {}; leave it out", parameter.name,
-                        asked, begun));
+            fmt::format("{}: what is resumed was begun with {}; leave it out",
+                        mention(parameter.name, asked), begun));
   }
   const int done = earlier.iterations.empty() ? 0 : earlier.iterations.back().iteration;
   const int wanted = std::visit([](const auto& some) { return iterations_of(some); }, params);
-  require(wanted >= done,
-          fmt::format("iterations {}: what is resumed has done {} already", wanted, done));
+  require(wanted >= done, fmt::format("{}: what is resumed has done {} already",
+                                      mention("iterations", fmt::format("{}", wanted)), done));
 }
 
 Model train(const TrainingPlan& plan, const Interactions& data, const TrainingRun& run) {

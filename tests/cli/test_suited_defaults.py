@@ -81,7 +81,9 @@ def test_a_resumed_training_keeps_the_form_that_it_was_begun_in(program, plays):
     trained(program)
     stderr = program("train", "plays.csv", "-o", "m2", "--resume", "m", "--alpha", 3,
                      exit_code=2).stderr
-    assert "without --unobserved-weight" in stderr
+    assert "without --unobserved-weight; the rest is as what is resumed has it" in stderr
+    stderr = program("train", "plays.csv", "-o", "m2", "--resume", "m", "--feedback", "explicit", exit_code=2).stderr
+    assert "--feedback explicit: what is resumed was begun with implicit; leave it out" in stderr
 
 
 def test_two_forms_at_once_are_refused(program, plays):
