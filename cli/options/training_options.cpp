@@ -70,7 +70,7 @@ void check_text(const ParameterInfo& parameter, const std::string& text) {
   try {
     set_parameter(scratch, parameter.name, text);
   } catch (const Error& error) {
-    throw CLI::ValidationError(parameter.option, error.message(as_option));
+    throw CLI::ValidationError(error.message(as_option));
   }
   if (is_plain(parameter, text)) return;
   throw CLI::ValidationError(

@@ -53,15 +53,15 @@ void require_different(std::string_view device, const std::vector<int>& gpus) {
 void check_options(const DeviceOptions& options, std::string_view device) {
   if (options.device_memory < 0) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("device_memory must be 0 (what is free) or a number of bytes, not {}",
-                            options.device_memory));
+                fmt::format("{} must be 0 (what is free) or a number of bytes, not {}",
+                            mention("device_memory"), options.device_memory));
   }
   if (options.device_memory > 0 && !device.starts_with("cuda")) {
     throw Error(
         ErrorKind::kInvalidArgument,
-        fmt::format("device_memory: {} bytes were given, but device {} has no memory of its "
-                    "own; ask for a GPU, as cuda",
-                    options.device_memory, device));
+        fmt::format("{}: {} bytes were given, but device {} has no memory of its own; ask for a "
+                    "GPU, as cuda",
+                    mention("device_memory"), options.device_memory, device));
   }
 }
 
@@ -80,9 +80,9 @@ Device open_device(std::string_view device, const DeviceOptions& options) {
     }
   }
   throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("device must be auto, cpu, reference, cuda, cuda:N (N is the number of a "
+              fmt::format("{} must be auto, cpu, reference, cuda, cuda:N (N is the number of a "
                           "GPU, from 0), cuda:N,M (several) or cuda:all, not \"{}\"{}",
-                          device, remedy_for(device)));
+                          mention("device"), device, remedy_for(device)));
 }
 
 std::vector<DeviceStatus> device_statuses() {

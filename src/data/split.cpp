@@ -222,27 +222,28 @@ void SplitOptions::validate() const {
   const bool time = method == SplitMethod::kTime;
   if (!time && (at || rolling != 0)) fail("at and rolling are of the method time");
   if (time && rolling != 0 && (rolling < 2 || rolling > 1000)) {
-    fail(fmt::format("rolling must be in [2, 1000], or 0 for one split, not {}", rolling));
+    fail(fmt::format("{} must be in [2, 1000], or 0 for one split, not {}", mention("rolling"),
+                     rolling));
   }
   const bool share = method == SplitMethod::kRandom || (time && !at) ||
                      (method == SplitMethod::kPerUser && rows == 0) ||
                      method == SplitMethod::kColdItems;
   if (share && !(test > 0.0 && test < 1.0))
-    fail(fmt::format("test must be in (0, 1), not {}", test));
+    fail(fmt::format("{} must be in (0, 1), not {}", mention("test"), test));
   if (method == SplitMethod::kLast && last < 1)
-    fail(fmt::format("last must be at least 1, not {}", last));
+    fail(fmt::format("{} must be at least 1, not {}", mention("last"), last));
   if (rows < 0 || (rows > 0 && method != SplitMethod::kPerUser)) {
     fail(fmt::format("rows = {}: it is of the method per-user, 1 or more, or 0 for a share", rows));
   }
   if (method == SplitMethod::kKFold && (folds < 2 || folds > 1000)) {
-    fail(fmt::format("folds must be in [2, 1000], not {}", folds));
+    fail(fmt::format("{} must be in [2, 1000], not {}", mention("folds"), folds));
   }
 }
 
 Split split_fold(const Interactions& all, const SplitOptions& options, int fold) {
   options.validate();
   if (fold < 0 || fold >= options.folds) {
-    fail(fmt::format("fold must be in [0, {}), not {}", options.folds, fold));
+    fail(fmt::format("{} must be in [0, {}), not {}", mention("fold"), options.folds, fold));
   }
   const Offset nnz = all.by_user.nnz();
   if (nnz < options.folds) {

@@ -422,7 +422,7 @@ EvaluationReport evaluate(const Recommender& recommender, const TestSet& whole,
   const TestSet& test = some ? *some : whole;
   if (!std::isfinite(options.min_relevant_value)) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("min_relevant_value must be a finite number, not {}",
+                fmt::format("{} must be a finite number, not {}", mention("min_relevant_value"),
                             options.min_relevant_value));
   }
   const Model& model = recommender.model();

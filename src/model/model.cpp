@@ -35,8 +35,10 @@ bool any_too_large(const float* values, Offset count) {
 /// "is not finite", or how large it is.
 std::string too_large(float value) {
   if (!std::isfinite(value)) return "is not finite";
-  return fmt::format("is {}, and more than {:g} cannot be computed with: train on smaller values",
-                     value, kLargestNumber);
+  return fmt::format(
+      "is {}, and more than {:g} cannot be computed with: train on smaller values, or "
+      "with parameters nearer to their defaults",
+      value, kLargestNumber);
 }
 
 /// The first row with a number that is too large, or -1. Blocks only find the smallest: the answer

@@ -172,11 +172,12 @@ std::vector<Candidate> KnnPredictor::sum_neighbours(const AskedUser& user) const
   if (!engine().problem.formula().symmetric()) {
     throw Error(
         ErrorKind::kInvalidArgument,
-        fmt::format("sum_lists {} knows whose neighbour a user is of trained users only: the "
-                    "two directions of similarity {} differ. Train with sum_lists own to answer "
-                    "new users",
-                    kSumListsNames[static_cast<std::size_t>(params_.sum_lists)],
-                    kSimilarityNames[static_cast<std::size_t>(params_.similarity)]));
+        fmt::format(
+            "{} knows whose neighbour a user is of trained users only: the two directions "
+            "of {} differ. Train with {} to answer new users",
+            mention("sum_lists", kSumListsNames[static_cast<std::size_t>(params_.sum_lists)]),
+            mention("similarity", kSimilarityNames[static_cast<std::size_t>(params_.similarity)]),
+            mention("sum_lists", "own")));
   }
   // A row would have the user among its K if it were trained, as the last row.
   const KnnLists& lists = learned_.neighbours;

@@ -43,9 +43,10 @@ std::vector<double> LogisticRows::solve(const FoldInRow& row) const {
 }
 
 Explanation LogisticRows::explain(const FoldInRow&, Index) const {
-  throw Error(ErrorKind::kInvalidArgument,
-              "with the logistic loss a score is no sum over what a user did, so there is nothing "
-              "to explain it with: train als, item-knn, or sgd with the squared loss");
+  throw Error(
+      ErrorKind::kInvalidArgument,
+      "with the logistic loss a score is no sum over what a user did, so there is nothing "
+      "to explain it with: train als, item-knn, ease, spectral, or sgd with the squared loss");
 }
 
 }  // namespace likewise

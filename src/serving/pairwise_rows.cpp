@@ -119,7 +119,7 @@ std::vector<double> PairwiseRows::solve(const FoldInRow& row) const {
 Explanation PairwiseRows::explain(const FoldInRow&, Index) const {
   refuse_row(
       "a score of bpr is no sum over what a user did, so there is nothing to explain it with: "
-      "train als, item-knn, or sgd with the squared loss");
+      "train als, item-knn, ease, spectral, or sgd with the squared loss");
 }
 
 }  // namespace likewise

@@ -182,7 +182,7 @@ const Model& Recommender::model() const { return *state_->model; }
 
 TopKResult Recommender::recommend(std::span<const Index> users, const RecommendOptions& options,
                                   const RunControl& control) const {
-  require(options.n >= 1, fmt::format("n must be 1 or more, not {}", options.n));
+  require(options.n >= 1, fmt::format("{} must be 1 or more, not {}", mention("n"), options.n));
   check_rows(users, 0, state_->users(), "user");
   require(options.seen == nullptr || options.seen->rows == static_cast<Index>(users.size()),
           "seen has other rows than there are users");
@@ -208,7 +208,7 @@ TopKResult Recommender::recommend(std::span<const Index> users, const RecommendO
 TopKResult Recommender::recommend_new(std::span<const FoldInRow> users,
                                       const RecommendOptions& options,
                                       const RunControl& control) const {
-  require(options.n >= 1, fmt::format("n must be 1 or more, not {}", options.n));
+  require(options.n >= 1, fmt::format("{} must be 1 or more, not {}", mention("n"), options.n));
   const std::vector<FoldInRow> sorted = sorted_rows(users, model());
   const CsrMatrix seen = options.include_seen ? CsrMatrix() : seen_rows(sorted, state_->items());
   return without_unfounded(state_->predictor->top_k(asked_of(sorted), options.n,
@@ -217,7 +217,7 @@ TopKResult Recommender::recommend_new(std::span<const FoldInRow> users,
 
 TopKResult Recommender::similar(Side side, std::span<const Index> rows, Index n,
                                 SimilarityMetric metric, const RunControl& control) const {
-  require(n >= 1, fmt::format("n must be 1 or more, not {}", n));
+  require(n >= 1, fmt::format("{} must be 1 or more, not {}", mention("n"), n));
   const bool of_users = side == Side::kUsers;
   check_rows(rows, 0, of_users ? state_->users() : state_->items(), of_users ? "user" : "item");
   TopKResult found = state_->predictor->similar(side, rows, n, metric, control);
@@ -226,7 +226,7 @@ TopKResult Recommender::similar(Side side, std::span<const Index> rows, Index n,
 }
 
 TopKResult Recommender::similar_new(std::span<const FoldInRow> users, Index n) const {
-  require(n >= 1, fmt::format("n must be 1 or more, not {}", n));
+  require(n >= 1, fmt::format("{} must be 1 or more, not {}", mention("n"), n));
   const std::vector<FoldInRow> sorted = sorted_rows(users, model());
   return state_->predictor->similar_new(asked_of(sorted), n);
 }

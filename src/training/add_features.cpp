@@ -78,8 +78,8 @@ void require_known(const IdMap& ids, const IdMap& tags, const FeatureTable& tabl
 void require_regularization(const FeatureLearning& learning) {
   require(!learning.regularization ||
               (*learning.regularization >= kLeast && *learning.regularization <= kMost),
-          fmt::format("feature_regularization must be in [{:g}, {:g}], not {:g}", kLeast, kMost,
-                      learning.regularization.value_or(0.0)));
+          fmt::format("{} must be in [{:g}, {:g}], not {:g}", mention("feature_regularization"),
+                      kLeast, kMost, learning.regularization.value_or(0.0)));
 }
 
 /// idf_t = ln(1 + N / n_t)  over the N rows with a tag, n_t of which carry t.

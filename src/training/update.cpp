@@ -79,19 +79,20 @@ void require_updatable(const Model& model, const UpdateOptions& options) {
   const UsualUpdate usual = algorithm->usual_update(options.by);
   if (options.iterations) {
     require(usual.iterations > 0,
-            fmt::format("iterations would do nothing: an update of {} is exact, without iterations",
-                        model.algorithm()));
-    require(
-        *options.iterations >= 1 && *options.iterations <= kMostIterations,
-        fmt::format("iterations must be in [1, {}], not {}", kMostIterations, *options.iterations));
+            fmt::format("{} would do nothing: an update of {} is exact, without iterations",
+                        mention("iterations"), model.algorithm()));
+    require(*options.iterations >= 1 && *options.iterations <= kMostIterations,
+            fmt::format("{} must be in [1, {}], not {}", mention("iterations"), kMostIterations,
+                        *options.iterations));
   }
   if (options.learning_rate) {
     require(usual.has_rate,
-            fmt::format("learning_rate would do nothing: it is for steps of sgd and bpr{}",
+            fmt::format("{} would do nothing: it is for steps of sgd and bpr{}",
+                        mention("learning_rate"),
                         algorithm->has_ways_to_update() ? ", as by sgd takes them" : ""));
-    require(
-        *options.learning_rate >= 1e-15 && *options.learning_rate <= 1e15,
-        fmt::format("learning_rate must be in [1e-15, 1e+15], not {:g}", *options.learning_rate));
+    require(*options.learning_rate >= 1e-15 && *options.learning_rate <= 1e15,
+            fmt::format("{} must be in [1e-15, 1e+15], not {:g}", mention("learning_rate"),
+                        *options.learning_rate));
   }
 }
 

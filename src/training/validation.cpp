@@ -118,8 +118,8 @@ void require_not_diverged(const Factors& factors) {
                       [number = bad->number](std::span<const std::string> names) {
                         return fmt::format(
                             "training diverged: a factor of {} is {:g}; take a "
-                            "smaller learning_rate, or a larger regularization",
-                            names[0], number);
+                            "smaller {}, or a larger {}",
+                            names[0], number, mention("learning_rate"), mention("regularization"));
                       });
   }
 }

@@ -139,7 +139,7 @@ def test_what_cannot_be_done_says_so(program, tmp_path, ratings):
             (["m", "new.csv", "--by", "lsq"], 2, "als|sgd"),
             (["m", "new.csv", "--iterations", 0], 2, "[1, 10000]"),
             (["m", "new.csv", "--iterations", 10001], 2, "[1, 10000]"),
-            (["stars", "new.csv", "--by", "sgd", "--learning-rate", 0], 2, "learning_rate"),
+            (["stars", "new.csv", "--by", "sgd", "--learning-rate", 0], 2, "--learning-rate must be in"),
             (["m", "old.csv", "--duplicates", "error"], 1, "have a value already")):
         stderr = program("update", *words, "-o", "n", exit_code=code).stderr
         assert part in stderr and stderr.count("\n") <= 6, (words, stderr)

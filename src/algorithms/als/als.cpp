@@ -79,8 +79,8 @@ void AlsParams::validate() const {
   check_ranges(*this);
   if (feedback == Feedback::kExplicit && unobserved_weight) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("unobserved_weight must be left out with explicit feedback, not {}",
-                            *unobserved_weight));
+                fmt::format("{} must be left out with explicit feedback, not {}",
+                            mention("unobserved_weight"), *unobserved_weight));
   }
   if (nonnegative && solver == AlsSolverKind::kCg) {
     throw Error(ErrorKind::kInvalidArgument,

@@ -77,9 +77,9 @@ void check_converged(const CsrView& by_user, double mean, const BiasValues& user
       throw Error(
           ErrorKind::kNumerical,
           fmt::format("the baselines diverge: a bias of {:.3g} where no rating is more than "
-                      "{:.3g} from the mean; use a smaller baseline_learning_rate, or "
-                      "baseline_method als",
-                      bias, farthest));
+                      "{:.3g} from the mean; use a smaller {} or {}, or {}",
+                      bias, farthest, mention("baseline_learning_rate"),
+                      mention("baseline_regularization"), mention("baseline_method", "als")));
     }
   }
 }
@@ -114,9 +114,10 @@ void check_converged(const CsrView& by_user, double mean, const BiasValues& user
 void BiasParams::validate() const {
   check_ranges(*this);
   if (feedback == Feedback::kImplicit) {
-    throw Error(ErrorKind::kInvalidArgument,
-                "bias needs feedback explicit: counts have no baselines; their baseline is the "
-                "algorithm popular");
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        mentions("bias needs {feedback explicit}: counts have no baselines; their baseline is the "
+                 "algorithm popular"));
   }
 }
 

@@ -93,8 +93,9 @@ void BprParams::validate() const {
   if (feedback == Feedback::kImplicit) return;
   throw Error(
       ErrorKind::kInvalidArgument,
-      "feedback must be implicit with bpr, which ranks likes; from explicit ratings als and "
-      "sgd learn");
+      mentions(
+          "{feedback} must be implicit with bpr, which ranks likes; from explicit ratings als and "
+          "sgd learn"));
 }
 
 namespace {

@@ -20,9 +20,11 @@ namespace likewise {
 void EaseParams::validate() const {
   check_ranges(*this);
   if (feedback == Feedback::kImplicit) return;
-  throw Error(ErrorKind::kInvalidArgument,
-              "feedback must be implicit with ease, whose scores rank items; from explicit ratings "
-              "als and sgd learn");
+  throw Error(
+      ErrorKind::kInvalidArgument,
+      mentions(
+          "{feedback} must be implicit with ease, whose scores rank items; from explicit ratings "
+          "als and sgd learn"));
 }
 
 namespace {

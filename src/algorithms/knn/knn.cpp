@@ -46,17 +46,18 @@ KnnParams KnnParams::defaults(Feedback feedback, Side side) {
 void KnnParams::validate() const {
   check_ranges(*this);
   if (feedback == Feedback::kImplicit && needs_biases()) {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{} needs feedback explicit: counts have no baselines",
-                            prediction == Prediction::kBaseline ? "prediction baseline"
-                                                                : "similarity pearson-baseline"));
-  }
-  if (sum_scale == SumScale::kOffset && sum_lists != SumLists::kReverse) {
     throw Error(
         ErrorKind::kInvalidArgument,
-        fmt::format("sum_scale offset needs sum_lists reverse, not {}: it is a mean over the "
-                    "item's own neighbours",
-                    kSumListsNames[static_cast<std::size_t>(sum_lists)]));
+        fmt::format("{} needs {}: counts have no baselines",
+                    prediction == Prediction::kBaseline ? mention("prediction", "baseline")
+                                                        : mention("similarity", "pearson-baseline"),
+                    mention("feedback", "explicit")));
+  }
+  if (sum_scale == SumScale::kOffset && sum_lists != SumLists::kReverse) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{} needs {}, not {}: it is a mean over the item's own neighbours",
+                            mention("sum_scale", "offset"), mention("sum_lists", "reverse"),
+                            kSumListsNames[static_cast<std::size_t>(sum_lists)]));
   }
 }
 

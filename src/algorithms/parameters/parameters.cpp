@@ -82,11 +82,12 @@ void parse(const Described& parameter, std::string_view text, Number& field) {
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = end == text.data() + text.size();
   if (fault == std::errc::result_out_of_range && whole) {
-    refuse(fmt::format("{} must be from {} to {}, not '{}'", parameter.name, parameter.lowest,
-                       parameter.highest, text));
+    refuse(fmt::format("{} must be from {} to {}, not '{}'", mention(parameter.name),
+                       parameter.lowest, parameter.highest, text));
   }
   if (fault != std::errc{} || !whole) {
-    refuse(fmt::format("{} must be {}, not '{}'", parameter.name, range_text(parameter), text));
+    refuse(fmt::format("{} must be {}, not '{}'", mention(parameter.name), range_text(parameter),
+                       text));
   }
   field = value;
 }
@@ -101,8 +102,8 @@ requires(std::is_enum_v<Choice> ||
   const std::vector<std::string> choices = choices_of(parameter);
   const auto found = std::ranges::find(choices, text);
   if (found == choices.end()) {
-    refuse(fmt::format("{} must be one of {}, not '{}'{}", parameter.name, fmt::join(choices, "|"),
-                       text, suggestion(text, choices)));
+    refuse(fmt::format("{} must be one of {}, not '{}'{}", mention(parameter.name),
+                       fmt::join(choices, "|"), text, suggestion(text, choices)));
   }
   if constexpr (std::is_enum_v<Choice>) {
     field = static_cast<Choice>(found - choices.begin());

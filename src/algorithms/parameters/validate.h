@@ -26,8 +26,9 @@ void check_ranges(const Params& params) {
         value = *field;
       }
       if (value >= parameter.lowest && value <= parameter.highest) return;
-      throw Error(ErrorKind::kInvalidArgument,
-                  fmt::format("{} must be {}, not {}", parameter.name, parameter.range, value));
+      throw Error(
+          ErrorKind::kInvalidArgument,
+          fmt::format("{} must be {}, not {}", mention(parameter.name), parameter.range, value));
     }
   });
 }

@@ -181,9 +181,9 @@ void require_no_divergence(double objective, double of_nothing, std::string_view
   throw Error(
       ErrorKind::kNumerical,
       fmt::format("{} diverged with learning rate {:g}: its objective is {:.3g}, and that of "
-                  "factors that know nothing {:.3g}; take a smaller learning_rate, or "
-                  "another regularization",
-                  what, rate, objective, of_nothing));
+                  "factors that know nothing {:.3g}; take a smaller {} or {}, or another {}",
+                  what, rate, std::abs(objective), of_nothing, mention("learning_rate"),
+                  mention("init_stddev"), mention("regularization")));
 }
 
 double epoch_rate(const SgdParams& params, std::span<const Iteration> done) {

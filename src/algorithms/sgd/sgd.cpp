@@ -91,9 +91,10 @@ void SgdParams::validate() const {
     throw Error(ErrorKind::kInvalidArgument, "nonnegative needs loss squared");
   }
   if (feedback == Feedback::kExplicit) return;
-  throw Error(ErrorKind::kInvalidArgument,
-              "feedback must be explicit with sgd, which learns from ratings alone; of implicit "
-              "feedback als and the neighbourhood methods learn");
+  throw Error(
+      ErrorKind::kInvalidArgument,
+      mentions("{feedback} must be explicit with sgd, which learns from ratings alone; of implicit "
+               "feedback als and the neighbourhood methods learn"));
 }
 
 IterationResult train_sgd(const CsrView& by_user, const SgdParams& params, const Device& device,

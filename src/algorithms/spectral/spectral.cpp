@@ -24,9 +24,10 @@ namespace likewise {
 void SpectralParams::validate() const {
   check_ranges(*this);
   if (feedback == Feedback::kImplicit) return;
-  throw Error(ErrorKind::kInvalidArgument,
-              "feedback must be implicit with spectral, whose scores rank items; from explicit "
-              "ratings als and sgd learn");
+  throw Error(
+      ErrorKind::kInvalidArgument,
+      mentions("{feedback} must be implicit with spectral, whose scores rank items; from explicit "
+               "ratings als and sgd learn"));
 }
 
 namespace {

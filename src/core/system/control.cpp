@@ -33,7 +33,7 @@ int affordable(int threads) {
 void with_threads(int threads, const std::function<void()>& work) {
   if (threads < 0 || threads > 4096) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("threads must be in [0, 4096], not {}", threads));
+                fmt::format("{} must be in [0, 4096], not {}", mention("threads"), threads));
   }
   const int possible = affordable(threads == 0 ? thread_count() : threads);
   if (threads == 0 && possible == thread_count()) return work();

@@ -152,8 +152,8 @@ class Assembler {
       throw Error(ErrorKind::kBadData,
                   merged.fault.duplicate
                       ? fmt::format("{}: several rows hold {}; remove all but one, or choose "
-                                    "duplicates = newest, sum, mean, max, first, last or count",
-                                    file_, pair)
+                                    "{} newest, sum, mean, max, first, last or count",
+                                    file_, pair, mention("duplicates"))
                       : fmt::format("{}: the sum of the values of {} is too large for a 32-bit "
                                     "float",
                                     file_, pair));

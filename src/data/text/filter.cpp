@@ -103,7 +103,7 @@ Interactions without(Interactions data, const std::vector<char>& no_user,
   return kept;
 }
 
-void check_left(const Interactions& data, const char* options, const std::string& file) {
+void check_left(const Interactions& data, const std::string& options, const std::string& file) {
   if (data.by_user.nnz() > 0) return;
   throw Error(ErrorKind::kInvalidArgument,
               fmt::format("{}: no interactions are left: lower {}", file, options));
@@ -114,13 +114,16 @@ void check_left(const Interactions& data, const char* options, const std::string
 void check_filters(const ReadOptions& options) {
   const auto fail = [](const std::string& why) { throw Error(ErrorKind::kInvalidArgument, why); };
   if (options.min_value && !std::isfinite(*options.min_value)) {
-    fail(fmt::format("min_value must be a finite number, not {}", *options.min_value));
+    fail(fmt::format("{} must be a finite number, not {}", mention("min_value"),
+                     *options.min_value));
   }
   if (options.min_user_count < 0) {
-    fail(fmt::format("min_user_count must be at least 0, not {}", options.min_user_count));
+    fail(fmt::format("{} must be at least 0, not {}", mention("min_user_count"),
+                     options.min_user_count));
   }
   if (options.min_item_count < 0) {
-    fail(fmt::format("min_item_count must be at least 0, not {}", options.min_item_count));
+    fail(fmt::format("{} must be at least 0, not {}", mention("min_item_count"),
+                     options.min_item_count));
   }
 }
 
@@ -139,7 +142,7 @@ Interactions filter(Interactions data, const ReadOptions& options, const std::st
     strong.users = std::move(data.users);
     strong.items = std::move(data.items);
     data = std::move(strong);
-    check_left(data, "min_value", file);
+    check_left(data, mention("min_value"), file);
   }
   summary.below_min_value = all - data.by_user.nnz();
 
@@ -152,7 +155,7 @@ Interactions filter(Interactions data, const ReadOptions& options, const std::st
   }
   const Offset strong = data.by_user.nnz();
   data = without(std::move(data), users.dropped, items.dropped);
-  check_left(data, "min_user_count or min_item_count", file);
+  check_left(data, mentions("{min_user_count} or {min_item_count}"), file);
   summary.below_min_count = strong - data.by_user.nnz();
   return data;
 }
