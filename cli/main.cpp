@@ -203,10 +203,23 @@ int unknown_verb(const std::string& name) {
                   "Run `likewise --help` for all verbs.");
 }
 
+/// What CLI11 says of options that are given as they cannot be, in the words of the others.
+std::string misuse_message(const CLI::App& app, const CLI::ParseError& error) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_items_expected_max() != 1 || option->count() <= 1) continue;
+    return fmt::format("{} is given {} times: once is enough", option->get_name(), option->count());
+  }
+  const std::string_view told = error.what();
+  const std::size_t end = told.find(" was given a disallowed flag override");
+  if (end == std::string_view::npos) return error.what();
+  return fmt::format("--{} is a flag and takes no value", told.substr(0, end));
+}
+
 /// One line that says what is wrong with the options; a mistyped one gets the nearest right one.
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
-  const std::vector<std::string> extras = app.remaining();
-  if (extras.empty()) return error.what();
+  std::vector<std::string> extras = app.remaining();
+  std::erase(extras, "--");
+  if (extras.empty()) return misuse_message(app, error);
   std::string given = extras.front().substr(0, extras.front().find('='));
   if (!given.starts_with("-")) {
     return fmt::format("unexpected argument '{}'", printable(extras.front()));
@@ -225,6 +238,9 @@ int run_verb(const Verb& verb, std::vector<std::string> arguments) {
   app.set_help_flag("-h,--help", "Print this help");
   app.formatter(std::make_shared<HelpFormatter>());
   const Run run = verb.add(app);
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_items_expected_max() == 0) option->disable_flag_override();
+  }
   try {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
     app.parse(std::move(arguments));

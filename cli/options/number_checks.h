@@ -13,21 +13,27 @@
 
 namespace likewise::cli {
 
-/// What is wrong with the text of a whole number from 0 on; empty where nothing is.
-[[nodiscard]] std::string whole_number_fault(
-    const std::string& text, std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
-/// The same of a decimal number, whose size is at most this.
-[[nodiscard]] std::string real_number_fault(const std::string& text,
-                                            double most = std::numeric_limits<double>::max());
+/// The numbers that an option takes: whole ones from 0 on, where nothing else is said.
+template <class Number>
+struct Bounds {
+  Number least = std::is_floating_point_v<Number> ? std::numeric_limits<Number>::lowest() : 0;
+  Number most = std::numeric_limits<Number>::max();
+};
+
+/// What is wrong with the text of a whole number; empty where nothing is.
+[[nodiscard]] std::string whole_number_fault(const std::string& text,
+                                             Bounds<std::uint64_t> bounds = {});
+/// The same of a decimal number.
+[[nodiscard]] std::string real_number_fault(const std::string& text, Bounds<double> bounds = {});
 
 /// The fault of a number that is to become a `Number`.
 template <class Number>
-[[nodiscard]] std::string number_fault(const std::string& text) {
-  constexpr auto kMost = std::numeric_limits<Number>::max();
+[[nodiscard]] std::string number_fault(const std::string& text, Bounds<Number> bounds = {}) {
   if constexpr (std::is_floating_point_v<Number>) {
-    return real_number_fault(text, double{kMost});
+    return real_number_fault(text, {double{bounds.least}, double{bounds.most}});
   } else {
-    return whole_number_fault(text, static_cast<std::uint64_t>(kMost));
+    return whole_number_fault(
+        text, {static_cast<std::uint64_t>(bounds.least), static_cast<std::uint64_t>(bounds.most)});
   }
 }
 
@@ -44,11 +50,13 @@ struct NumberOf<std::optional<T>> {
 /// variable are usage errors with the range that does.
 template <class T>
 CLI::Option* add_number(CLI::App& app, const std::string& flag, T& target,
-                        const std::string& description) {
+                        const std::string& description,
+                        Bounds<typename NumberOf<T>::Type> bounds = {}) {
   using Number = typename NumberOf<T>::Type;
+  const auto fault = [bounds](const std::string& text) { return number_fault(text, bounds); };
   return app.add_option(flag, target, description)
       ->type_name(std::is_floating_point_v<Number> ? "X" : "N")
-      ->check(CLI::Validator(number_fault<Number>, ""));
+      ->check(CLI::Validator(fault, ""));
 }
 
 }  // namespace likewise::cli

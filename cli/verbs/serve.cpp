@@ -240,8 +240,8 @@ void add_door_options(CLI::App& app, Serve& verb) {
            "localhost and addresses always do")
       ->type_name("NAMES")
       ->group(kGroup);
-  add_number(app, "--rate", verb.limits.rate, "Requests a second of one address; 0: any number")
-      ->check(CLI::Range(0.0, 1e6).description(""))
+  add_number(app, "--rate", verb.limits.rate, "Requests a second of one address; 0: any number",
+             {0.0, 1e6})
       ->capture_default_str()
       ->group(kGroup);
 }
@@ -287,26 +287,22 @@ void add_event_options(CLI::App& app, Serve& verb) {
 void add_limit_options(CLI::App& app, Serve& verb) {
   constexpr const char* kGroup = "Limits";
   server::Limits& limits = verb.limits;
-  add_number(app, "--max-n", limits.n, "Answers per list")
-      ->check(CLI::Range(1, 100'000).description(""))
+  add_number(app, "--max-n", limits.n, "Answers per list", {1, 100'000})
       ->capture_default_str()
       ->group(kGroup);
-  add_number(app, "--max-batch", limits.batch, "Users, items or visitors of a request")
-      ->check(CLI::Range(1, 100'000).description(""))
+  add_number(app, "--max-batch", limits.batch, "Users, items or visitors of a request",
+             {1, 100'000})
       ->capture_default_str()
       ->group(kGroup);
-  add_number(app, "--max-body", limits.body, "Bytes of a body")
-      ->check(CLI::Range(1024, 64 << 20).description(""))
+  add_number(app, "--max-body", limits.body, "Bytes of a body", {1024, 64 << 20})
       ->capture_default_str()
       ->group(kGroup);
   add_number(app, "--max-connections", limits.connections,
-             "Open at once; beyond, one that is idle is closed")
-      ->check(CLI::Range(1, 1'000'000).description(""))
+             "Open at once; beyond, one that is idle is closed", {1, 1'000'000})
       ->capture_default_str()
       ->group(kGroup);
   const auto add_seconds = [&](const char* flag, double& seconds, const char* help) {
-    add_number(app, flag, seconds, help)
-        ->check(CLI::Range(0.01, 86'400.0).description(""))
+    add_number(app, flag, seconds, help, {0.01, 86'400.0})
         ->type_name("SECONDS")
         ->capture_default_str()
         ->group(kGroup);
@@ -357,8 +353,8 @@ Run add_serve(CLI::App& app) {
                      "What items are called, from a file of item ids and titles [the model's own]");
   add_number(app, "--watch", verb->watch,
              "Seconds between looks at the model file: a new one is served in place of the old; "
-             "0: only at SIGHUP")
-      ->check(CLI::Range(0.0, 86'400.0).description(""))
+             "0: only at SIGHUP",
+             {0.0, 86'400.0})
       ->type_name("SECONDS")
       ->capture_default_str();
   add_path(app, "--access-log", verb->log_path,

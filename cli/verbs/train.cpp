@@ -214,9 +214,10 @@ struct Train {
     progress.say_times();
     progress.say("model: " + output);
     if (!report.empty()) progress.say("report: " + report);
-    progress.say(model.ranks_items() ? fmt::format("next: likewise recommend {} --user {} -n 10",
-                                                   shell_word(output), example(model))
-                                     : fmt::format("next: likewise evaluate {} TEST", shell_word(output)));
+    progress.say(model.ranks_items()
+                     ? fmt::format("next: likewise recommend {} --user {} -n 10",
+                                   shell_word(output), example(model))
+                     : fmt::format("next: likewise evaluate {} TEST", shell_word(output)));
     if (json) print_json(model, stages);
   }
 
@@ -295,8 +296,8 @@ void add_keeping_options(CLI::App& app, Train& verb) {
       add_path(app, "--checkpoint", verb.checkpointing.path, "Keep the state here while training")
           ->type_name("FILE")
           ->group(kGroup);
-  add_number(app, "--checkpoint-every", verb.checkpointing.every, "Iterations between checkpoints")
-      ->check(CLI::Range(1, 1'000'000).description(""))
+  add_number(app, "--checkpoint-every", verb.checkpointing.every, "Iterations between checkpoints",
+             {1, 1'000'000})
       ->needs(checkpoint)
       ->capture_default_str()
       ->group(kGroup);

@@ -94,6 +94,20 @@ def test_a_mistyped_option_gets_the_nearest(program):
         (["split", "x", "-o", "d", "--method", "randm"], "did you mean random?"),
         (["info", "a", "b"], "'b'"),
         (["--quiet", "info"], "--quiet"),
+        (["train", "--", "x"], "--output is required"),
+        (["info", "x", "--json=5"], "--json is a flag and takes no value"),
+        (["info", "x", "--since", "2020-01-01", "--since", "2021-01-01"], "--since is given 2 times: once is enough"),
+        (["recommend", "m", "--all", "-n", "-1"], "'-1' is not a whole number from 1 to 1000000"),
+        (["recommend", "m", "--all", "-n", "0"], "'0' is not a whole number from 1 to 1000000"),
+        (["recommend", "m", "--all", "-n", "03"], "'03' is not a whole number from 1 to 1000000"),
+        (["recommend", "m", "--all", "-n", "+3"], "'+3' is not a whole number from 1 to 1000000"),
+        (["recommend", "m", "--all", "--threads", "+2"], "'+2' is not a whole number from 0 to 2147483647"),
+        (["train", "x", "-o", "y", "--seed", "+2"], "likewise: --seed must be a natural number below 2^64, not '+2'"),
+        (["split", "x", "-o", "d", "--test", "nan"], "--test: 'nan' is not a finite number\n"),
+        (["split", "x", "-o", "d", "--test", "2"], "--test must be in (0, 1), not 2"),
+        (["train", "x", "-o", "y", "--algorithm", "als", "--init-stddev", "-1"], "--init-stddev must be in"),
+        (["train", "x", "-o", "y", "--algorithm", "bpr", "--feedback", "explicit"], "--feedback must be implicit with bpr"),
+        (["train", "x", "-o", "y", "--algorithm", "item-knn", "--sum-scale", "offset"], "--sum-scale offset needs --sum-lists reverse"),
     ],
 )
 def test_wrong_usage_is_exit_2_and_names_what_is_wrong(program, arguments, named):
@@ -127,7 +141,7 @@ def test_numbers_that_do_not_fit_are_told_the_range(program, verb):
         for value in ("1" + 25 * "0", "12x") if kind in ("N", "LIST") else ("1e400", "12x", "nan"):
             told = program(verb, *needed, name, value, exit_code=2).stderr
             assert name in told and value in told, told
-            assert re.search(r"from \S+ to \S+|must be (?:a whole number )?in [\[(]|below 2\^64|or more, not '12x'", told), told
+            assert re.search(r"from \S+ to \S+|must be (?:a whole number )?in [\[(]|below 2\^64|or more, not '12x'|a finite number$", told, re.M), told
             assert "convert" not in told
     whole = {"split": ["--rows", "--folds", "--last"], "recommend": ["-n"], "evaluate": ["-k", "--negatives"],
              "cross-validate": ["-k", "--folds"],
