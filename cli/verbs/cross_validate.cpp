@@ -174,6 +174,7 @@ Run add_cross_validate(CLI::App& app) {
   app.add_flag("--json", verb->json, "Print one object: each metric over the folds, and all folds")
       ->group(kMeasures);
   verb->training.add(app);
+  app.remove_option(app.get_option("--patience"));  // no part of a fold is left for validation
   add_features_options(app, verb->features);
   add_device_options(app, verb->common);
   add_device_memory_option(app, verb->common);

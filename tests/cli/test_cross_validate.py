@@ -71,6 +71,7 @@ def test_the_table(program, cinema):
     (["--algorithm", "bias", "-k", "5"], "-k would do nothing"),
     (["--algorithm", "bias", "--min-relevant-value", "2"], "--min-relevant-value would do nothing"),
     (["--metrics", "auc", "-k", "5"], "-k would do nothing"), (["--metrics", "rmse"], "predicts none"),
+    (["--patience", "3"], "there is no option '--patience'"),
     (["--metrics", "nothing"], "nothing"), (["--algorithm", "popular", "--factors", "3"], "--factors is for")])
 def test_what_it_refuses_before_it_reads(program, options, words):
     assert words in program("cross-validate", "absent.csv", *options, exit_code=2).stderr
