@@ -49,6 +49,33 @@ std::vector<std::string> notes_on_likes(const Interactions& data) {
       params);
 }
 
+/// What decides which rows are neighbours; empty where none are looked for.
+[[nodiscard]] std::string limits_of_neighbours(const TrainingParams& params) {
+  return std::visit(
+      [](const auto& own) -> std::string {
+        if constexpr (requires { own.min_support, own.amplification; }) {
+          return fmt::format("{} and {}",
+                             mention("min_support", fmt::format("{}", own.min_support)),
+                             mention("amplification", fmt::format("{:g}", own.amplification)));
+        }
+        return {};
+      },
+      params);
+}
+
+/// Of neighbours there are none, or all count for nothing.
+[[nodiscard]] std::vector<std::string> notes_on_neighbours(const Model& model) {
+  const std::string limits = limits_of_neighbours(model.params);
+  const auto counts = [](float similarity) { return similarity != 0.0F; };
+  if (limits.empty() || std::ranges::any_of(model.knn()->neighbours.similarities.span(), counts)) {
+    return {};
+  }
+  return {
+      fmt::format("no neighbours were found with {}: there is nothing to recommend by; lower "
+                  "ones may find some",
+                  limits)};
+}
+
 }  // namespace
 
 std::vector<std::string> notes_on(const Interactions& data, Feedback feedback) {
@@ -66,6 +93,7 @@ std::vector<std::string> notes_on(const Model& model) {
   const Factors* const factors = model.factors();
   const std::optional<double> regularization = regularization_of(model.params);
   const CsrView history = model.history.view();
+  if (model.knn() != nullptr && history.nnz() > 0) return notes_on_neighbours(model);
   if (factors == nullptr || !regularization || history.nnz() == 0) return {};
   const bool is_explicit = model.feedback() == Feedback::kExplicit;
   const RatingScale scale(model.history.values.span(), is_explicit);

@@ -18,6 +18,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::MatchesRegex;
+using testing::StartsWith;
 
 [[nodiscard]] Interactions made(const char* shape) { return generate(parse_shape(shape), 1); }
 
@@ -47,6 +48,21 @@ TEST(NotesOnModels, SayNothingOfFactorsThatTellItemsApart) {
   EXPECT_THAT(notes_after(made("300x80x6000:explicit"), "als", "explicit", "0.05"), IsEmpty());
   EXPECT_THAT(notes_after(made("300x80x6000:explicit"), "sgd", "explicit", "0.02"), IsEmpty());
   EXPECT_THAT(notes_after(made("300x80x6000"), "bpr", "implicit", "0.01"), IsEmpty());
+}
+
+TEST(NotesOnModels, SayThatThereAreNoNeighbours) {
+  const auto after = [](const char* parameter, const char* value) {
+    const Interactions data = made("300x80x6000");
+    const TrainingPlan plan = prepare(
+        {.algorithm = "item-knn", .parameters = {{parameter, value}}, .device = "cpu"}, data);
+    return notes_on(train(plan, data));
+  };
+  EXPECT_THAT(after("min_support", "1"), IsEmpty());
+  for (const char* parameter : {"min_support", "amplification"}) {
+    const std::vector<std::string> notes = after(parameter, "100000");
+    ASSERT_EQ(notes.size(), 1U);
+    EXPECT_THAT(spelled(notes.front()), StartsWith("no neighbours were found with min_support"));
+  }
 }
 
 /// Ratings of ten-thousandths have factors as small.
