@@ -56,7 +56,7 @@ struct Predict {
     if (all_missing) return predict_missing(queries.recommender(), device, progress);
     const Pairs pairs = read_pairs_with_report(pairs_path, reading, progress);
     const Visitors visitors =
-        new_path.empty() ? Visitors{} : read_visitors(*model, new_path, progress);
+        new_path.empty() ? Visitors{} : read_visitors(*model, new_path, {}, progress);
     progress.stage("predict");
     predict_all(queries, pairs, visitors, progress);
     say_device_memory(device, queries.recommender(), progress);

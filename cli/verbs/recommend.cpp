@@ -46,11 +46,13 @@ struct Recommend {
   bool explain = false;
   TitlesOption titles_option;
   RowOutput output;
+  ReadOptions reading;
   Common common;
   const CLI::App* given = nullptr;
 
   void run() const {
     refuse_idle_titles(*given, titles_option);
+    refuse_idle_reading(*given, !new_path.empty(), "--new");
     refuse_idle(*given, "--user-features-columns", features.given(), "--user-features");
     refuse_idle(*given, "--include-seen", !features.given(),
                 "users with a history; by --user-features nobody has one");
@@ -87,8 +89,9 @@ struct Recommend {
       progress.say(spelled(advice, as_option));
     }
     if (found.short_lists > 0) {
-      progress.say(fmt::format("{} got fewer than {} items: nothing else is left for them",
-                               counted(found.short_lists, "user"), n));
+      progress.say(
+          fmt::format("{} got fewer than {} items: no other is left for them or has a score",
+                      counted(found.short_lists, "user"), n));
     }
   }
 
@@ -118,7 +121,7 @@ struct Recommend {
   }
 
   [[nodiscard]] Asked asked(const Model& model, Progress& progress) const {
-    if (!new_path.empty()) return read_visitors(model, new_path, progress);
+    if (!new_path.empty()) return read_visitors(model, new_path, reading, progress);
     if (features.given()) return read_visitor_features(model, features, progress);
     if (!liked.empty()) {
       Visitors visitors;
@@ -181,9 +184,7 @@ Run add_recommend(CLI::App& app) {
   auto verb = std::make_shared<Recommend>();
   add_path(app, "MODEL", verb->model_path, "A model file")->required();
   add_who(app, *verb);
-  add_number(app, "-n", verb->n, "Items per user")
-      ->check(CLI::Range(1, 1'000'000).description(""))
-      ->capture_default_str();
+  add_number(app, "-n", verb->n, "Items per user", {1, 1'000'000})->capture_default_str();
   app.add_flag("--include-seen", verb->include_seen, "Also items that the user has already");
   add_path(app, "--allow", verb->allow_path, "Only items of this file (one id per line)")
       ->type_name("FILE");
@@ -199,6 +200,7 @@ Run add_recommend(CLI::App& app) {
                      "Add a column `title`, from a file of item ids and titles [the model's own]");
   verb->given = &app;
   add_row_options(app, verb->output, verb->common);
+  add_reading_options(app, verb->reading);
   app.footer(
       "Prints user,item,rank,score, best first; and title, where there are titles. A model of\n"
       "popular or bias has one order of items for everybody, except for what each has seen.\n\n"

@@ -27,12 +27,14 @@ struct Similar {
   SimilarityMetric metric = SimilarityMetric::kCosine;
   TitlesOption titles_option;
   RowOutput output;
+  ReadOptions reading;
   Common common;
 
   void run() const {
     const bool of_items = all_items || !item_ids.empty();
     refuse_idle(*given, "--titles", of_items, "items: --item or --all-items");
     refuse_idle_titles(*given, titles_option);
+    refuse_idle_reading(*given, !new_path.empty(), "--new");
     check_paths({{"MODEL", model_path},
                  {"--new", new_path},
                  {"--titles", titles_option.path},
@@ -67,7 +69,7 @@ struct Similar {
 
   [[nodiscard]] Asked asked(const Model& model, bool of_items, const Titles& titles,
                             Progress& progress) const {
-    if (!new_path.empty()) return read_visitors(model, new_path, progress);
+    if (!new_path.empty()) return read_visitors(model, new_path, reading, progress);
     if (all_items || all_users) return Everybody{};
     if (!of_items) return rows_of(model.users, user_ids, "user").rows;
     return rows_of(model.items, item_ids, "item", UnknownIds::kRefuse, titles).rows;
@@ -105,9 +107,7 @@ Run add_similar(CLI::App& app) {
                          "user-knn: users who were not trained, by their interactions")
                     ->type_name("RATINGS");
   require_one(app, {item, user, all, everybody, fresh});
-  add_number(app, "-n", verb->n, "Answers per item or user")
-      ->check(CLI::Range(1, 1'000'000).description(""))
-      ->capture_default_str();
+  add_number(app, "-n", verb->n, "Answers per item or user", {1, 1'000'000})->capture_default_str();
   add_choice<SimilarityMetric>(app, "--metric",
                                choices_of<SimilarityMetric>(kSimilarityMetricNames), verb->metric,
                                "cosine compares directions; dot also favours large factors; "
@@ -117,6 +117,7 @@ Run add_similar(CLI::App& app) {
                      "Items: add a column `title` of the similar one, from a file of item ids and "
                      "titles [the model's own]");
   add_row_options(app, verb->output, verb->common);
+  add_reading_options(app, verb->reading);
   app.footer(
       "Prints item,similar_item,rank,score (or user,similar_user,rank,score), best first.\n"
       "With a distance the score is the distance, and the smallest is the best.\n"

@@ -430,6 +430,32 @@ def test_demo_tells_the_whole_story(program, tmp_path):
         done.stdout.split("\nTest")[1])
 
 
+def test_what_cannot_explain_names_all_that_can(program, cinema):
+    program("train", cinema / "parts/train.csv", "-o", "m", "--algorithm", "bpr", "--iterations", 1)
+    told = program("recommend", "m", "--user", 1, "--explain", exit_code=2).stderr
+    assert "train als, item-knn, ease, spectral, or sgd with the squared loss" in told
+
+
+def test_new_users_are_read_with_the_options_of_reading(program, tmp_path):
+    (tmp_path / "r.csv").write_text("user,item,value\nann,tea,3\nann,pot,2\nbob,tea,1\nbob,cup,2\n")
+    program("train", "r.csv", "-o", "m", "--algorithm", "user-knn")
+    (tmp_path / "new.csv").write_text("user;item;event\nzoe;tea;buy\n")
+    for verb in ("recommend", "similar"):
+        assert "as --values buy=1" in program(verb, "m", "--new", "new.csv", exit_code=2).stderr
+        found = rows(program(verb, "m", "--new", "new.csv", "--values", "buy=1", "--delimiter", ";").stdout)
+        assert {row["user"] for row in found} == {"zoe"}
+        told = program(verb, "m", "--user", "ann", "--values", "buy=1", exit_code=2).stderr
+        assert "--values would do nothing here: it needs --new" in told
+
+
+def test_lists_that_are_short_for_want_of_scores_say_so(program, tmp_path):
+    (tmp_path / "r.csv").write_text("ann,tea,3\nann,pot,2\nbob,tea,1\nbob,cup,2\n")
+    told = program("train", "r.csv", "-o", "m", "--algorithm", "item-knn", "--min-support", 3).stderr
+    assert "note: no neighbours were found with --min-support 3 and --amplification 1" in told
+    told = program("recommend", "m", "--all", "-n", 2).stderr
+    assert "2 users got fewer than 2 items: no other is left for them or has a score" in told
+
+
 @pytest.mark.parametrize("user, output", [("$(touch pwned)", "m"), ("it's", "m"), ('a"b', "m"), ("a`b", "m"),
                                           ("ann", "sp ace.st"), ("ann", "m;touch pwned")])
 def test_the_next_command_can_be_pasted(program, tmp_path, user, output):
