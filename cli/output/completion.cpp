@@ -115,8 +115,9 @@ std::string zsh(const std::vector<VerbWords>& verbs) {
                                                                 : ":value:({})"),
                                     fmt::join(option.choices, " "));
         }
-        text += fmt::format(" \\\n        {}",
-                            in_quotes(fmt::format("*{}[{}]{}", name, zsh_text(option.help), value)));
+        text +=
+            fmt::format(" \\\n        {}",
+                        in_quotes(fmt::format("*{}[{}]{}", name, zsh_text(option.help), value)));
       }
     }
     const std::string argument = verb.choices.empty()
