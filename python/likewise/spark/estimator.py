@@ -46,7 +46,7 @@ class ALS(Estimator, TrainingParams, DefaultParamsReadable, DefaultParamsWritabl
     intermediateStorageLevel, finalStorageLevel
                      of the ratings while they are made ready, and of the factors
     numUserBlocks, numItemBlocks, blockSize
-                     accepted, and without effect
+                     1 and more, and without effect
     numWorkers       ranks, each a task of a barrier stage; 0: one where its memory suffices, else as many as it
                      takes. One rank is an ordinary task, which dynamic allocation allows too
     numThreads       of a rank; 0: its share of the executor's cores

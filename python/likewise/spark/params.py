@@ -47,9 +47,9 @@ class TrainingParams(ModelParams, HasMaxIter, HasRegParam, HasCheckpointInterval
     """Of the estimator."""
 
     rank = _param("rank", "numbers learnt per user and per item, 1 to 4096", TypeConverters.toInt)
-    numUserBlocks = _param("numUserBlocks", "accepted, and without effect: numWorkers says how work is cut",
+    numUserBlocks = _param("numUserBlocks", "1 and more, and without effect: numWorkers says how work is cut",
                            TypeConverters.toInt)
-    numItemBlocks = _param("numItemBlocks", "accepted, and without effect: numWorkers says how work is cut",
+    numItemBlocks = _param("numItemBlocks", "1 and more, and without effect: numWorkers says how work is cut",
                            TypeConverters.toInt)
     implicitPrefs = _param("implicitPrefs", "whether values are strengths of likes, not ratings",
                            TypeConverters.toBoolean)

@@ -181,7 +181,8 @@ def require_all(reports: list[dict[str, Any]], plan: Plan, ratings: int) -> None
 
 def make_plan(params: TrainingParams, native: dict[str, Any], rows: DataFrame, ranks: int, limit: int,
               users: list[int] | None = None, items: list[int] | None = None, digest: str = "") -> Plan:
-    return Plan(params=native, schema=chunks.schema_of(rows), columns=(params.getUserCol(), params.getItemCol(), params.getRatingCol()),
+    columns = (params.getUserCol(), params.getItemCol(), params.getRatingCol())
+    return Plan(params=native, schema=chunks.schema_of(rows), columns=columns,
                 users=users or [], items=items or [], ranks=ranks, iterations=params.getMaxIter(),
                 duplicates=params.native_duplicates(), device=_device(params.getDevice(), ranks),
                 threads=params.getNumThreads(), cores=checks.executor_cores(rows.sparkSession), token=secrets.token_hex(16),
