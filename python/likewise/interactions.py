@@ -181,10 +181,17 @@ class Interactions(Framed):
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
         """A row per interaction, by user and item: user, item, value and time, as far as there are."""
+        return self._columns(self._are_valued())
+
+    def _are_valued(self) -> bool:
+        """Whether rows come with values: there were some, or rows were counted."""
+        return bool(self.has_values or (self._core.csr()[2] != 1).any())
+
+    def _columns(self, valued: bool) -> dict[str, npt.NDArray[Any]]:
         indptr, indices, values = self._core.csr()
         rows = np.repeat(np.arange(self.shape[0], dtype=np.int32), np.diff(indptr))
         result: dict[str, npt.NDArray[Any]] = {"user": self.users.take(rows), "item": self.items.take(indices)}
-        if self.has_values or (values != 1).any():
+        if valued:
             result["value"] = values
         times = self.times
         if times is not None:
@@ -233,7 +240,7 @@ class Interactions(Framed):
     def _row(self, row: int) -> tuple[Any, ...]:
         if not -len(self) <= row < len(self):
             raise IndexError(f"there are {len(self)} rows, not one at {row}")
-        one = self._some(np.array([row % len(self)])).columns()
+        one = self._some(np.array([row % len(self)]))._columns(self._are_valued())
         return tuple(column.tolist()[0] if column.dtype.kind != "M" else column[0] for column in one.values())
 
     def _some(self, rows: npt.NDArray[np.int64]) -> Interactions:

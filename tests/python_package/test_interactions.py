@@ -677,6 +677,13 @@ def test_ids_in_the_index_of_a_frame_are_pointed_at(index, given):
     assert Interactions(moved.reset_index(), **given) == Interactions(frame) == Interactions(frame.rename_axis("row"))
 
 
+def test_rows_are_those_of_iteration():
+    counted = Interactions(([1, 1, 1, 2], [1, 1, 2, 1]))
+    assert list(counted) == [counted[row] for row in range(3)] == [(1, 1, 2.0), (1, 2, 1.0), (2, 1, 1.0)]
+    likes = Interactions(([1, 2], [1, 1]))
+    assert list(likes) == [likes[0], likes[1]] == [(1, 1), (2, 1)]
+
+
 @pytest.mark.parametrize("frame", [dict, pd.DataFrame, pl.DataFrame, pa.table])
 @pytest.mark.parametrize("kind", [int, float, str])
 def test_dates_without_separators_are_no_seconds(frame, kind):
