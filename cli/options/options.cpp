@@ -46,7 +46,7 @@ std::vector<std::string> entries_of(const std::string& flag,
   std::vector<std::string> entries;
   for (const std::string& list : given) {
     for (const std::string& entry : CLI::detail::split(list + ",", ',')) {
-      if (entry.empty()) {
+      if (entry.empty() && !list.empty()) {
         throw CLI::ValidationError(
             flag, fmt::format("'{}' has an empty entry: leave out the comma", printable(list)));
       }

@@ -118,7 +118,7 @@ def test_wrong_usage_is_exit_2_and_names_what_is_wrong(program, arguments, named
     ["train", "x", "-o", "y", "--columns", "user,,time"], ["train", "x", "-o", "y", "--columns", ",2"],
     ["train", "x", "-o", "y", "--titles", "t", "--titles-columns", "1,2,"], ["evaluate", "m", "x", "-k", "10,,20"],
     ["evaluate", "m", "x", "-k", "5", "--metrics", ","], ["tune", "x", "-o", "y", "--algorithm", "als,,bpr"],
-    ["serve", "--models", "a=m,,b=n"], ["serve", "m", "--host", ""], ["autotune", "-o", "x", "--precision", "fp16,,fp32"]])
+    ["serve", "--models", "a=m,,b=n"], ["serve", "m", "--host", "a,,b"], ["autotune", "-o", "x", "--precision", "fp16,,fp32"]])
 def test_no_entry_of_a_list_is_empty(program, arguments):
     told = program(*arguments, exit_code=2).stderr
     assert f"{arguments[-2]}: '{arguments[-1]}' has an empty entry" in told
