@@ -10,6 +10,7 @@
 
 #include "likewise/error.h"
 #include "likewise/model.h"
+#include "likewise/read.h"
 #include "likewise/write.h"
 #include "output/text.h"
 
@@ -51,8 +52,8 @@ bool grows(const NamedPath& a, const NamedPath& b) {
 /// Where a path leads from a folder on, e.g. "new.csv"; "../elsewhere" or nothing outside of it.
 std::filesystem::path inside_of(const std::string& folder, const std::string& path) {
   namespace fs = std::filesystem;
-  const std::string place =
-      file_identity(path);  // of a file to come: that of its folder, and "/NAME"
+  // A file to come is known by its folder and "/NAME", also behind a link to nothing.
+  const std::string place = file_identity(path);
   const std::string there = file_identity(folder) + "/";
   if (place.starts_with(there)) return place.substr(there.size());
   std::error_code unknown;
@@ -60,13 +61,12 @@ std::filesystem::path inside_of(const std::string& folder, const std::string& pa
       .lexically_relative(fs::canonical(folder, unknown));
 }
 
-/// Whether the folder, read as data, would hold the other path too; names that begin with _ or .
-/// are not read.
+/// Whether the folder, read as data, would hold the other path too.
 bool would_hold(const std::string& folder, const std::string& other) {
   std::error_code unknown;
   if (!std::filesystem::is_directory(folder, unknown)) return false;
   const auto inside = inside_of(folder, other);
-  return !inside.empty() && inside.begin()->string().find_first_of("._") != 0;
+  return !inside.empty() && is_read_in_folder(inside.begin()->string());  // ".." is not
 }
 
 std::string spoken(const NamedPath& one) {

@@ -181,6 +181,10 @@ struct Pairs {
   Array<Index> user_of;  ///< of each pair, in `users`
   Array<Index> item_of;  ///< beside it, in `items`
 };
+
+/// Whether a folder's file of this name is read: not where it begins with "_" or ".".
+[[nodiscard]] bool is_read_in_folder(std::string_view name);
+
 /// As read_interactions(), without values. Duplicates, min_* and times are of no use here:
 /// Error(kInvalidArgument) where an option asks for one of them.
 [[nodiscard]] Pairs read_pairs(const std::string& path, const ReadOptions& options = {},

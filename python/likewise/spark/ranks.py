@@ -210,7 +210,6 @@ def train(member: Member, batches: Iterable[pa.RecordBatch]
     try:
         for users, items, values in coded.take() if coded else map(_numbers, batches):
             started = time.perf_counter()
-            require_finite(users, items, values)
             rank.add(users, items, values)
             taking += time.perf_counter() - started
         common = set(notes[0]["kept"]).intersection(*(note["kept"] for note in notes))
@@ -259,14 +258,6 @@ def check_devices(notes: list[dict[str, Any]]) -> None:
     for number, note in enumerate(notes):
         if note["problem"]:
             raise ValueError(f"rank {number} on {note['machine']}: {note['problem']}")
-
-
-def require_finite(users: npt.NDArray[Any], items: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
-    wrong = np.flatnonzero(~np.isfinite(values))
-    if len(wrong):
-        at = wrong[0]
-        raise ValueError(f"the value {values[at]} of user row {users[at]}, item row {items[at]} is no finite number: leave "
-                         "its row out")
 
 
 #: A user and an item by their numbers, as native code has them.

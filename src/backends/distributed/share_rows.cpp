@@ -173,11 +173,13 @@ Offset tidy(CsrMatrix& matrix, RepeatedCells policy, Index first_user) {
 }
 
 [[noreturn]] void refuse(Index user, Index item, float value, Index users, Index items) {
-  throw Error(
-      ErrorKind::kBadData,
-      fmt::format("user {}, item {}, value {}: users are 0 to {}, items 0 to {}, and values "
-                  "finite numbers",
-                  user, item, value, users - 1, items - 1));
+  const bool inside = user >= 0 && user < users && item >= 0 && item < items;
+  throw Error(ErrorKind::kBadData,
+              inside ? fmt::format("the value {} of user row {}, item row {} is no finite number: "
+                                   "leave its row out",
+                                   std::isnan(value) ? std::abs(value) : value, user, item)
+                     : fmt::format("user {}, item {}, value {}: users are 0 to {}, items 0 to {}",
+                                   user, item, value, users - 1, items - 1));
 }
 
 }  // namespace

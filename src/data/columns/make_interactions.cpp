@@ -117,13 +117,9 @@ Interactions make_rows(const RowColumns& columns, const ReadOptions& options, Re
   return made;
 }
 
-/// Columns whose lengths have been checked.
-/// 20050131 is a day to people, and a number of seconds to the reader.
-[[noreturn]] void refuse_date_of_digits(const std::string& first, const std::string& seconds) {
-  refuse(
-      fmt::format("the times are dates without separators ({}): read them with {}, or with {} "
-                  "if they are seconds since 1970",
-                  first, mention("time_format", format_of_digits(first)), seconds));
+[[noreturn]] void refuse_date_of_digits(const std::string& first, const std::string& as_seconds) {
+  refuse(fmt::format("the times are dates without separators ({}): {}", first,
+                     remedy_for_digits(first, as_seconds)));
 }
 
 /// Of numbers whose unit nobody named, missing ones left out.
@@ -139,6 +135,7 @@ void refuse_dates_of_digits(const TimeColumn& times) {
   if (!first.empty()) refuse_date_of_digits(first, mention("time_unit", "s"));
 }
 
+/// Columns whose lengths have been checked.
 Interactions make(const RowColumns& columns, const ReadOptions& options, ReadSummary* summary,
                   const RunControl& control) {
   const bool has_values = size_of(columns.values) > 0;

@@ -330,17 +330,14 @@ bool looks_like_date(const std::string& cell) {
   return time && (time->form == TimeForm::kDate || time->form == TimeForm::kDateTime);
 }
 
-/// 20050131 is a day to people, and a number of seconds to the reader.
 void refuse_dates_of_digits(const FileFormat& format, const SampleRows& sample) {
   if (!format.has(kTime) || !format.time_format.empty()) return;
   const auto cells = cells_of(sample, format.columns[kTime]);
   const auto is_date = [](const std::string& cell) { return !format_of_digits(cell).empty(); };
   if (cells.empty() || !std::ranges::all_of(cells, is_date)) return;
-  fail(format, fmt::format("{} holds dates without separators ('{}'): read them with {}, or with "
-                           "{} if they are seconds since 1970",
+  fail(format, fmt::format("{} holds dates without separators ('{}'): {}",
                            format.column_name(kTime), printable(cells.front()),
-                           mention("time_format", format_of_digits(cells.front())),
-                           mention("time_format", "%s")));
+                           remedy_for_digits(cells.front(), mention("time_format", "%s"))));
 }
 
 void choose_times(const FileFormat& format, const SampleRows& sample) {

@@ -386,7 +386,7 @@ Interactions read_texts(const Texts& texts, ReadSummary* summary, const RunContr
 /// Whether the entry of a folder holds rows. Throws Error for what is no file.
 bool holds_rows(const std::filesystem::directory_entry& entry, const std::string& folder) {
   const std::string name = entry.path().filename().string();
-  if (name.starts_with('_') || name.starts_with('.')) return false;
+  if (!is_read_in_folder(name)) return false;
   std::error_code failed;
   if (entry.is_directory(failed)) {
     throw Error(ErrorKind::kBadData,
@@ -524,6 +524,10 @@ Pairs pairs_of(OpenFile text, const ReadOptions& options, ReadSummary* summary,
 }
 
 }  // namespace
+
+bool is_read_in_folder(std::string_view name) {
+  return !name.starts_with('_') && !name.starts_with('.');
+}
 
 Pairs read_pairs_of(ByteSourcePtr raw, const std::string& file, const ReadOptions& given,
                     ReadSummary* summary, const RunControl& control, const ReadTuning& tuning) {

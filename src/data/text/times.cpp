@@ -324,6 +324,11 @@ std::string format_of_digits(std::string_view text) {
   return reader.valid() && reader.at_end() ? format : "";
 }
 
+std::string remedy_for_digits(const std::string& first, const std::string& as_seconds) {
+  return fmt::format("read them with {}, or with {} if they are seconds since 1970",
+                     mention("time_format", format_of_digits(first)), as_seconds);
+}
+
 void check_time_format(const std::string& time_format) {
   if (time_format.empty()) return;
   const std::string conversions = conversions_of(time_format);

@@ -36,6 +36,11 @@ void check_time_format(const std::string& time_format);
 /// 1970 nobody means: "%Y%m%d" of "20050131"; also %Y, and with %H%M or %H%M%S. Empty for others.
 [[nodiscard]] std::string format_of_digits(std::string_view text);
 
+/// What to do where times are such dates, of which `first` is one: 20050131 is a day to people, and
+/// a number of seconds to the reader. `as_seconds`: the parameter that says that they are these.
+[[nodiscard]] std::string remedy_for_digits(const std::string& first,
+                                            const std::string& as_seconds);
+
 /// A number of `unit`, or where there is none of the unit that its size tells. Nothing for kDate
 /// and kDateTime, for a time that no file can write (before the second -1e11 or after the year
 /// 9999), and for the least number, which stands for a missing time in many programs.
