@@ -91,7 +91,7 @@ class RankTraining {
 
   /// Exchanges the interactions, so that each rank has those of its rows, and makes the first
   /// factors: drawn, the same for any number of ranks, or the rank's own of an earlier training
-  /// with so many iterations. Errors: as train(); kBadData naming a repeated cell where these
+  /// with so many iterations, changes included where there are some. Errors: as train(); kBadData naming a repeated cell where these
   /// are errors.
   RankStart begin(const Factors* start = nullptr, int completed_iterations = 0);
 

@@ -6,10 +6,12 @@
 #include <memory>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -86,14 +88,28 @@ void add(Rank& self, const In<Index>& users, const In<Index>& items, const In<fl
   self.training->add(span_of(users), span_of(items), span_of(values));
 }
 
+/// What changes() gives.
+using Changes = std::tuple<In<std::uint16_t>, In<std::uint16_t>, In<float>>;
+
+[[nodiscard]] RowChanges changes_of(const In<std::uint16_t>& numbers, float ratio) {
+  return {Array<std::uint16_t>::copy_of(span_of(numbers)), ratio};
+}
+
 /// (interactions, repeated, remarks)
 [[nodiscard]] nb::tuple begin(Rank& self, const std::optional<InMatrix<float>>& users,
-                              const std::optional<InMatrix<float>>& items, int completed) {
+                              const std::optional<InMatrix<float>>& items, int completed,
+                              const std::optional<Changes>& changes) {
   std::optional<Factors> start;
   if (users && items) {
     start.emplace();
     start->users = matrix_of(*users);
     start->items = matrix_of(*items);
+    if (changes) {
+      const auto& [of_users, of_items, ratios] = *changes;
+      if (ratios.size() != 2) throw nb::value_error("changes have a ratio for each side");
+      start->user_changes = changes_of(of_users, ratios.data()[0]);
+      start->item_changes = changes_of(of_items, ratios.data()[1]);
+    }
   }
   RankStart found;
   self.run([&] { found = self.training->begin(start ? &*start : nullptr, completed); });
@@ -123,6 +139,15 @@ constexpr std::string_view kSides[] = {"users", "items"};
               {static_cast<std::size_t>(table.rows()), static_cast<std::size_t>(table.cols())});
 }
 
+/// (of users, of items, their ratios): what ALS goes on with besides the factors, or nothing.
+[[nodiscard]] nb::tuple changes(Rank& self) {
+  const Factors& factors = self.training->factors();
+  const auto numbers = [&](Side side) { return factors.changes(side).numbers.clone(); };
+  const float ratios[] = {factors.user_changes.ratio, factors.item_changes.ratio};
+  return nb::make_tuple(give(numbers(Side::kUsers)), give(numbers(Side::kItems)),
+                        give(Array<float>::copy_of(ratios)));
+}
+
 }  // namespace
 
 void bind_ranks(nb::module_& module) {
@@ -132,9 +157,10 @@ void bind_ranks(nb::module_& module) {
   nb::class_<Rank>(module, "Rank", "A training that this process has a part of.")
       .def("add", &add, "users"_a.noconvert(), "items"_a.noconvert(), "values"_a.noconvert())
       .def("begin", &begin, "users"_a.noconvert() = nb::none(), "items"_a.noconvert() = nb::none(),
-           "completed"_a = 0)
+           "completed"_a = 0, "changes"_a = nb::none())
       .def("step", &step)
       .def("factors", &factors, "side"_a)
+      .def("changes", &changes)
       .def(
           "abort",
           [](Rank& self, const std::string& reason, bool lost) {

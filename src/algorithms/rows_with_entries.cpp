@@ -25,6 +25,10 @@ namespace {
   return some.empty() ? Array<float>() : Array<float>(rows);
 }
 
+[[nodiscard]] RowChanges zeros_like(const RowChanges& some, Index rows, Index wanted) {
+  return {Array<std::uint16_t>(some.width(rows) * wanted), some.ratio};
+}
+
 /// What is shown of a training: the factors of all rows in the place of those with entries.
 class ShownRun {
  public:
@@ -96,6 +100,7 @@ Factors RowsWithEntries::part_of(const Factors& all) const {
   part.items = std::move(items.items);
   part.item_bias = std::move(items.item_bias);
   part.item_squares = std::move(items.item_squares);
+  part.item_changes = std::move(items.item_changes);
   return part;
 }
 
@@ -107,6 +112,7 @@ Factors RowsWithEntries::among_all(const Factors& part) const {
     all.side(side) = Matrix(rows, part.side(side).cols());
     all.bias(side) = zeros_like(part.bias(side), rows);
     all.squares(side) = zeros_like(part.squares(side), rows);
+    all.changes(side) = zeros_like(part.changes(side), part.side(side).rows(), rows);
     put_rows(part, side, of(side), all);
   }
   return all;

@@ -17,8 +17,12 @@ class LearnedCheck {
  public:
   LearnedCheck(const Model& model, const Trained& trained) : model_(model), trained_(trained) {}
 
-  /// `adaptive`: with sums of squares.
-  void factors(int width, bool adaptive = false) const;
+  /// What a training goes on with.
+  struct State {
+    bool squares = false;  ///< sums of squares
+    int changes = 0;       ///< factors of a row whose changes may be there; 0: none
+  };
+  void factors(int width, const State& state) const;
   /// Lists of the rows of `side`.
   void neighbourhood(Side side, bool has_baselines) const;
   void popularity() const;

@@ -56,6 +56,13 @@ class Loader {
     return document_.has(name) ? array<float>(name, Type::kF32) : Array<float>();
   }
 
+  [[nodiscard]] RowChanges changes(const std::string& name) const {
+    if (!document_.has(name)) return {};
+    const auto ratio = array<float>(name + "_ratio", Type::kF32);
+    if (ratio.size() != 1) bad_data(fmt::format("{}_ratio has {} numbers", name, ratio.size()));
+    return {array<std::uint16_t>(document_.require(name, Type::kBF16, 2)), ratio[0]};
+  }
+
   [[nodiscard]] Matrix matrix(const std::string& name) const {
     const Tensor& tensor = document_.require(name, Type::kF32, 2);
     const Index rows = extent(name, tensor.shape[0]);
@@ -120,6 +127,8 @@ void load_factors(const Loader& load, const std::string& prefix, Factors& factor
   factors.item_bias = load.bias(prefix + "item_bias");
   factors.user_squares = load.bias(prefix + "user_squares");
   factors.item_squares = load.bias(prefix + "item_squares");
+  factors.user_changes = load.changes(prefix + "user_changes");
+  factors.item_changes = load.changes(prefix + "item_changes");
 }
 
 IdMap load_ids(const Loader& load, const std::string& side, const Matrix& factors) {

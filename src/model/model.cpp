@@ -11,6 +11,7 @@
 
 #include "algorithms/algorithm.h"
 #include "algorithms/iteration_run.h"
+#include "core/bfloat16.h"
 #include "core/system/parallel.h"
 #include "likewise/error.h"
 #include "model/bad_data.h"
@@ -202,14 +203,35 @@ void check_squares(const std::string& name, const Array<float>& squares, const I
   }
 }
 
-void check_factors(const std::string& prefix, const Factors& factors, int width, bool adaptive,
-                   const Model& model) {
+/// Rows of `width` factors, or none; 0: there can be none.
+void check_changes(const std::string& name, const RowChanges& changes, const IdMap& ids,
+                   int width) {
+  const Offset numbers = changes.numbers.size();
+  if (numbers > 0 && width == 0) bad_data(name + ": these parameters do not go on with changes");
+  if (numbers != 0 && numbers != Offset{ids.size()} * width) {
+    bad_data(fmt::format("{} has {} numbers for {} rows of {}", name, numbers, ids.size(), width));
+  }
+  const auto is_finite = [](std::uint16_t bits) { return std::isfinite(float_of_bfloat16(bits)); };
+  const auto* bad = std::ranges::find_if_not(changes.numbers, is_finite);
+  if (bad != changes.numbers.end()) {
+    const auto row = static_cast<Index>((bad - changes.numbers.begin()) / width);
+    bad_data(fmt::format("{}: a number of row {} (id {}) is not finite", name, row, ids.name(row)));
+  }
+  if (!(changes.ratio >= 0.0F && changes.ratio <= 1.0F)) {
+    bad_data(fmt::format("{}: a ratio of {}; it is from 0 to 1", name, changes.ratio));
+  }
+}
+
+void check_factors(const std::string& prefix, const Factors& factors, int width,
+                   const LearnedCheck::State& state, const Model& model) {
   check_matrix(prefix + "user_factors", factors.users, model.users, width);
   check_matrix(prefix + "item_factors", factors.items, model.items, width);
   check_bias(prefix + "user_bias", factors.user_bias, model.users, false);
   check_bias(prefix + "item_bias", factors.item_bias, model.items, false);
-  check_squares(prefix + "user_squares", factors.user_squares, model.users, adaptive);
-  check_squares(prefix + "item_squares", factors.item_squares, model.items, adaptive);
+  check_squares(prefix + "user_squares", factors.user_squares, model.users, state.squares);
+  check_squares(prefix + "item_squares", factors.item_squares, model.items, state.squares);
+  check_changes(prefix + "user_changes", factors.user_changes, model.users, state.changes);
+  check_changes(prefix + "item_changes", factors.item_changes, model.items, state.changes);
   check_mean(prefix + "global_mean", factors.global_mean);
 }
 
@@ -245,9 +267,9 @@ void require_same(const char* side, const IdMap& trained, const IdMap& given) {
 }  // namespace
 
 LinearPart linear_part(const Factors& factors) {
-  return {factors.users.view(),       factors.items.view(), factors.user_bias.span(),
-          factors.item_bias.span(),   factors.global_mean,  factors.user_squares.span(),
-          factors.item_squares.span()};
+  return {factors.users.view(),        factors.items.view(),  factors.user_bias.span(),
+          factors.item_bias.span(),    factors.global_mean,   factors.user_squares.span(),
+          factors.item_squares.span(), &factors.user_changes, &factors.item_changes};
 }
 
 LinearPart linear_part(const BorrowedLearned& learned) {
@@ -279,9 +301,9 @@ void LearnedCheck::require_no_last() const {
   bad_data(fmt::format("last.user_factors: {} does not iterate", model_.algorithm()));
 }
 
-void LearnedCheck::factors(int width, bool adaptive) const {
-  check_factors("", part<Factors>(), width, adaptive, model_);
-  if (trained_.last != nullptr) check_factors("last.", *trained_.last, width, adaptive, model_);
+void LearnedCheck::factors(int width, const State& state) const {
+  check_factors("", part<Factors>(), width, state, model_);
+  if (trained_.last != nullptr) check_factors("last.", *trained_.last, width, state, model_);
 }
 
 void LearnedCheck::neighbourhood(Side side, bool has_baselines) const {

@@ -36,6 +36,8 @@ struct LinearPart {
   float mean = 0.0F;
   std::span<const float> user_squares{};
   std::span<const float> item_squares{};
+  const RowChanges* user_changes = nullptr;
+  const RowChanges* item_changes = nullptr;
 };
 [[nodiscard]] LinearPart linear_part(const Factors& factors);
 [[nodiscard]] LinearPart linear_part(const BorrowedLearned& learned);

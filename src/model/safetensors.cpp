@@ -24,8 +24,11 @@ using nlohmann::json;
 
 constexpr std::size_t kLengthField = 8;
 
-constexpr std::pair<Type, std::string_view> kTypes[] = {
-    {Type::kU8, "U8"}, {Type::kI32, "I32"}, {Type::kI64, "I64"}, {Type::kF32, "F32"}};
+constexpr std::pair<Type, std::string_view> kTypes[] = {{Type::kU8, "U8"},
+                                                        {Type::kBF16, "BF16"},
+                                                        {Type::kI32, "I32"},
+                                                        {Type::kI64, "I64"},
+                                                        {Type::kF32, "F32"}};
 
 /// Bits per element of every dtype of the format. Those that likewise does not use are still
 /// measured, so that a file with more tensors than we need stays readable.
@@ -197,6 +200,8 @@ std::size_t type_size(Type type) {
   switch (type) {
     case Type::kU8:
       return 1;
+    case Type::kBF16:
+      return 2;
     case Type::kI32:
     case Type::kF32:
       return 4;

@@ -23,7 +23,7 @@ inline constexpr std::size_t kMaxHeader = std::size_t{16} << 20;
 /// Names of the filler tensors that make the next one aligned: the format allows no holes.
 inline constexpr std::string_view kPadPrefix = "_pad.";
 
-enum class Type { kU8, kI32, kI64, kF32, kOther };
+enum class Type { kU8, kBF16, kI32, kI64, kF32, kOther };
 
 [[nodiscard]] std::string_view type_name(Type type);
 [[nodiscard]] std::size_t type_size(Type type);

@@ -67,6 +67,21 @@ void add_ids(const std::string& side, const IdMap& ids, Index factors, std::vect
   }
 }
 
+/// bfloat16 numbers of both sides, and what of them the next ones may repeat.
+void add_changes(const std::string& prefix, const LinearPart& part, std::vector<Source>& tensors) {
+  if (part.user_changes == nullptr || part.item_changes == nullptr) return;
+  if (part.user_changes->numbers.empty() && part.item_changes->numbers.empty()) return;
+  const auto add = [&](const char* name, const RowChanges& changes, Index rows) {
+    Source source = numbers(prefix + name, Type::kBF16, changes.numbers.span());
+    source.shape = {rows, changes.width(rows)};
+    tensors.push_back(std::move(source));
+    const std::string ratio = fmt::format("{}{}_ratio", prefix, name);
+    tensors.push_back(numbers<float>(ratio, Type::kF32, {&changes.ratio, 1}));
+  };
+  add("user_changes", *part.user_changes, part.users.rows);
+  add("item_changes", *part.item_changes, part.items.rows);
+}
+
 /// `prefix` tells several sets of factors apart.
 void add_linear_part(const std::string& prefix, const Model& model, LinearPart part,
                      std::vector<Source>& tensors) {
@@ -81,6 +96,7 @@ void add_linear_part(const std::string& prefix, const Model& model, LinearPart p
   add_bias("item_bias", part.item_bias);
   add_bias("user_squares", part.user_squares);
   add_bias("item_squares", part.item_squares);
+  add_changes(prefix, part, tensors);
 }
 
 constexpr Offset kNoRows[] = {0};

@@ -150,6 +150,7 @@ void widen(Model& model, Side side, UnionOfIds& ids) {
   factors.side(side) = std::move(wide);
   factors.bias(side) = moved(factors.bias(side), ids);
   factors.squares(side) = moved(factors.squares(side), ids);
+  factors.changes(side) = {};
   const IdMap& rest = side == Side::kUsers ? model.items : model.users;
   UnionOfIds same{rest.share(), all_rows(rest.size()), {}};
   const UnionOfIds& rows = side == Side::kUsers ? ids : same;

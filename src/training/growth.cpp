@@ -42,6 +42,25 @@ namespace {
   return to;
 }
 
+[[nodiscard]] RowChanges some_rows(const RowChanges& from, Index from_rows,
+                                   std::span<const Index> rows) {
+  const Offset width = from.width(from_rows);
+  RowChanges to{Array<std::uint16_t>::uninitialized(width * std::ssize(rows)), from.ratio};
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    std::copy_n(from.numbers.data() + rows[at] * width, width,
+                to.numbers.data() + static_cast<Offset>(at) * width);
+  }
+  return to;
+}
+
+void put(const RowChanges& from, std::span<const Index> rows, Index to_rows, RowChanges& to) {
+  const Offset width = to.width(to_rows);
+  for (std::size_t at = 0; at < rows.size() && width > 0; ++at) {
+    std::copy_n(from.numbers.data() + static_cast<Offset>(at) * width, width,
+                to.numbers.data() + rows[at] * width);
+  }
+}
+
 void put(const Array<float>& from, std::span<const Index> rows, Array<float>& to) {
   if (from.empty()) return;
   for (std::size_t at = 0; at < rows.size(); ++at) to[rows[at]] = from[static_cast<Offset>(at)];
@@ -171,6 +190,7 @@ Factors side_rows(const Factors& from, Side side, std::span<const Index> rows) {
   to.side(side) = gather_rows(from.side(side), rows);
   to.bias(side) = some_rows(from.bias(side), rows);
   to.squares(side) = some_rows(from.squares(side), rows);
+  to.changes(side) = some_rows(from.changes(side), from.side(side).rows(), rows);
   return to;
 }
 
@@ -178,6 +198,7 @@ void put_rows(const Factors& from, Side side, std::span<const Index> rows, Facto
   scatter_rows(from.side(side), rows, to.side(side));
   put(from.bias(side), rows, to.bias(side));
   put(from.squares(side), rows, to.squares(side));
+  put(from.changes(side), rows, to.side(side).rows(), to.changes(side));
 }
 
 std::vector<Index> new_rows(const UpdateTask& task, Side side) {

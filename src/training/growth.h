@@ -60,7 +60,7 @@ struct Refined {
 /// the model has not the biases that its parameters ask for.
 [[nodiscard]] Factors placed_factors(const UpdateTask& task, bool user_biases, bool item_biases);
 
-/// Some rows of a side: its factors, biases and squares. put_rows() is the way back.
+/// Some rows of a side: its factors, biases, squares and changes. put_rows() is the way back.
 [[nodiscard]] Factors side_rows(const Factors& from, Side side, std::span<const Index> rows);
 void put_rows(const Factors& from, Side side, std::span<const Index> rows, Factors& to);
 

@@ -26,13 +26,15 @@ namespace {
 }
 
 /// `to` becomes a copy of `from`, in the memory that it has where that is as large.
-void copy(std::span<const float> from, std::span<float> to) {
+template <class T>
+void copy(std::span<const T> from, std::span<T> to) {
   parallel_blocks(std::ssize(from), Offset{1} << 18, [&](Offset begin, Offset end, Offset) {
     std::copy(from.begin() + begin, from.begin() + end, to.begin() + begin);
   });
 }
-void copy(const Array<float>& from, Array<float>& to) {
-  if (to.size() != from.size()) to = Array<float>::uninitialized(from.size());
+template <class T>
+void copy(const Array<T>& from, Array<T>& to) {
+  if (to.size() != from.size()) to = Array<T>::uninitialized(from.size());
   copy(from.span(), to.span());
 }
 void copy(const Matrix& from, Matrix& to) {
@@ -41,13 +43,15 @@ void copy(const Matrix& from, Matrix& to) {
     to = Matrix(Array<float>::uninitialized(numbers), from.rows(), from.cols());
   }
   const auto count = static_cast<std::size_t>(numbers);
-  copy(std::span(from.data(), count), std::span(to.data(), count));
+  copy(std::span<const float>(from.data(), count), std::span<float>(to.data(), count));
 }
 void copy(const Factors& from, Factors& to) {
   for (const Side side : {Side::kUsers, Side::kItems}) {
     copy(from.side(side), to.side(side));
     copy(from.bias(side), to.bias(side));
     copy(from.squares(side), to.squares(side));
+    copy(from.changes(side).numbers, to.changes(side).numbers);
+    to.changes(side).ratio = from.changes(side).ratio;
   }
   to.global_mean = from.global_mean;
 }
@@ -278,6 +282,10 @@ IterationResult iterate(Trainer& trainer, const Stopping& stopping, const Iterat
   const bool newest_wins = best_so_far() == newest && !unmeasured;
   const auto newest_factors = [&] { return broken_off ? prompt.take() : trainer.take(); };
   result.factors = newest_wins ? newest_factors() : best.take();
+  if (result.stop_reason != "stopped") {
+    // Nobody is expected to go on from a whole training, and a model is smaller without.
+    for (const Side side : {Side::kUsers, Side::kItems}) result.factors.changes(side) = {};
+  }
   result.best_iteration = best_so_far();
   return result;
 }

@@ -161,6 +161,11 @@ class RankTraining::Impl {
                           given.rows(), given.cols(), side_name(side), job_.rank, rows,
                           job_.params.factors));
       first.side(side) = given.clone();
+      const RowChanges& changes = start->changes(side);
+      require(changes.numbers.empty() || changes.numbers.size() == Offset{rows} * given.cols(),
+              fmt::format("there are {} changes for {} {} of {} factors", changes.numbers.size(),
+                          rows, side_name(side), given.cols()));
+      first.changes(side) = changes.clone();
     }
     return first;
   }

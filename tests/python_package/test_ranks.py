@@ -123,6 +123,30 @@ def test_processes_of_two_networks(tmp_path, cells, alone, networks, hosts):
     is_that_of_one(found, alone)
 
 
+def test_a_rank_goes_on_from_its_factors_and_their_changes():
+    draw = np.random.default_rng(5)
+    users, items = np.divmod(draw.choice(400 * 150, size=16_000, replace=False), 150)
+    params = {"algorithm": "als", "feedback": "implicit", "factors": 130, "iterations": 7}  # too many to solve exactly
+
+    def begun(*start):
+        listener = _core.RankListener("127.0.0.1")
+        rank = _core.make_rank(listener, 0, [f"127.0.0.1:{listener.port}"], "t", params, [0, 400], [0, 150])
+        rank.add(users.astype(np.int32), items.astype(np.int32), np.ones(16_000, np.float32))
+        rank.begin(*start)
+        return rank
+
+    whole = begun()
+    for _ in range(5):
+        whole.step()
+    start = whole.factors("users"), whole.factors("items"), 5
+    changes = whole.changes()
+    assert [part.shape for part in changes] == [(400 * 130,), (150 * 130,), (2,)] and (changes[2] > 0).all()
+    ends = [rank.step() for rank in (whole, begun(*start, changes), begun(*start))]
+    assert ends[0] == ends[1] != ends[2] and np.isclose(ends[0], ends[2], rtol=1e-4)
+    with pytest.raises(ValueError, match="there are 7 changes for 400 users of 130 factors"):
+        begun(*start, (changes[0][:7].copy(), changes[1], changes[2]))
+
+
 def test_what_a_rank_cannot_do_is_told():
     def made(**change):
         listener = _core.RankListener("127.0.0.1")

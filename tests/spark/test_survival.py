@@ -162,12 +162,14 @@ def test_checkpoints_are_whole_or_refused(tmp_path):
 
     kept = Checkpoints(tmp_path.as_uri(), "job", 1, 3)
     users, items = np.ones((4, 3), np.float32), np.zeros((0, 3), np.float32)
+    changes = np.arange(12, dtype=np.uint16), np.zeros(0, np.uint16), np.array([0.5, 0.25], np.float32)
     assert kept.iterations() == []
     for iteration in (5, 10, 15):
-        kept.save(iteration, users * iteration, items)
+        kept.save(iteration, users * iteration, items, changes)
     assert kept.iterations() == [10, 15] and Checkpoints(str(tmp_path), "job", 0, 3).iterations() == []
     found = kept.load(10)
     assert (found[0] == 10).all() and found[0].shape == (4, 3) and found[1].shape == (0, 3)
+    assert all((one == other).all() for one, other in zip(found[2], changes, strict=True))
     for broken in (b"", b"nothing of the kind" * 100):
         next(tmp_path.glob("job/*15*")).write_bytes(broken)
         with pytest.raises(ValueError, match="is no checkpoint"):

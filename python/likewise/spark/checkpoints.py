@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoints of one rank: its factors, in files of a folder that all machines see."""
+"""Checkpoints of one rank: its factors and their last changes, in files of a folder that all machines see."""
 from __future__ import annotations
 
 import contextlib
@@ -14,6 +14,8 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 Table = npt.NDArray[np.float32]
+Changes = tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16], Table]
+KINDS = [(np.float32, 2), (np.float32, 2), (np.uint16, 1), (np.uint16, 1), (np.float32, 1)]
 
 
 def open_folder(path: str) -> tuple[Any, str]:
@@ -77,28 +79,29 @@ class Checkpoints:
         found = (name.fullmatch(info.base_name) for info in self._system.get_file_info(selector))
         return sorted(int(match[1]) for match in found if match)
 
-    def save(self, iteration: int, users: Table, items: Table) -> None:
+    def save(self, iteration: int, users: Table, items: Table, changes: Changes) -> None:
         self._system.create_dir(self._folder, recursive=True)
         path = self._path(iteration)
         with self._system.open_output_stream(path + ".tmp") as stream:
-            for table in (users, items):
+            for table in (users, items, *changes):
                 tensor = pa.Tensor.from_numpy(np.ascontiguousarray(table))
                 pa.ipc.write_tensor(tensor, stream)
         self._system.move(path + ".tmp", path)
         for old in self.iterations()[:-2]:
             self._system.delete_file(self._path(old))
 
-    def load(self, iteration: int) -> tuple[Table, Table]:
+    def load(self, iteration: int) -> tuple[Table, Table, Changes]:
         """OSError or ValueError naming a file that is none."""
         path = self._path(iteration)
         with self._system.open_input_file(path) as file:
             try:
-                users, items = (np.array(pa.ipc.read_tensor(file).to_numpy()) for _ in range(2))
+                tables = [np.array(pa.ipc.read_tensor(file).to_numpy()) for _ in KINDS]
             except pa.ArrowInvalid as error:
                 raise ValueError(f"{path} is no checkpoint ({error}): delete it") from error
-        if users.dtype != np.float32 or items.dtype != np.float32 or users.ndim != 2 or items.ndim != 2:
+        if [(table.dtype, table.ndim) for table in tables] != KINDS:
             raise ValueError(f"{path} is no checkpoint of factors: delete it")
-        return users, items
+        users, items, *changes = tables
+        return users, items, (changes[0], changes[1], changes[2])
 
     def _path(self, iteration: int) -> str:
         return f"{self._folder}/iteration-{iteration:06d}.{self._part}.arrow"

@@ -214,11 +214,11 @@ def train(member: Member, batches: Iterable[pa.RecordBatch]
             taking += time.perf_counter() - started
         common = set(notes[0]["kept"]).intersection(*(note["kept"] for note in notes))
         done = max(common, default=0)
-        started_users, started_items = kept.load(done) if kept and done else (None, None)
+        start = kept.load(done) if kept and done else (None, None, None)
         started = time.perf_counter()
-        interactions, repeated, remarks = rank.begin(started_users, started_items, done)
+        interactions, repeated, remarks = rank.begin(*start[:2], done, start[2])
         beginning = time.perf_counter() - started
-        started_users = started_items = None
+        start = (None, None, None)
         objectives: list[float] = []
         seconds: list[float] = []
         for iteration in range(done + 1, plan.iterations + 1):
@@ -226,7 +226,7 @@ def train(member: Member, batches: Iterable[pa.RecordBatch]
             objectives.append(rank.step())
             seconds.append(time.perf_counter() - started)
             if kept and iteration % plan.every == 0 and iteration < plan.iterations:
-                kept.save(iteration, rank.factors("users"), rank.factors("items"))
+                kept.save(iteration, rank.factors("users"), rank.factors("items"), rank.changes())
         tables = [(USERS, rank.factors("users")), (ITEMS, rank.factors("items"))]
     except DeviceError:
         raise

@@ -8,6 +8,7 @@
 #include "algorithms/als/data_defaults.h"
 #include "algorithms/als/first_factors.h"
 #include "algorithms/als/params.h"
+#include "algorithms/als/weights.h"
 #include "algorithms/cost.h"
 #include "algorithms/finite.h"
 #include "algorithms/iteration_run.h"
@@ -182,7 +183,11 @@ class Als final : public AlgorithmOf<AlsParams> {
     });
   }
 
-  void check_learned(const LearnedCheck& check) const override { check.factors(params().factors); }
+  void check_learned(const LearnedCheck& check) const override {
+    const bool may_move =
+        params().solver == AlsSolverKind::kAuto && params().feedback == Feedback::kImplicit;
+    check.factors(params().factors, {.changes = may_move ? params().factors : 0});
+  }
   [[nodiscard]] bool learns_factors() const override { return true; }
   [[nodiscard]] Learned load_learned(SavedParts& saved) const override { return saved.factors(); }
 

@@ -155,7 +155,9 @@ class Bpr final : public AlgorithmOf<BprParams> {
     });
   }
 
-  void check_learned(const LearnedCheck& check) const override { check.factors(params().factors); }
+  void check_learned(const LearnedCheck& check) const override {
+    check.factors(params().factors, {});
+  }
   [[nodiscard]] bool learns_factors() const override { return true; }
   [[nodiscard]] Learned load_learned(SavedParts& saved) const override { return saved.factors(); }
 

@@ -150,7 +150,7 @@ class Sgd final : public AlgorithmOf<SgdParams> {
   }
 
   void check_learned(const LearnedCheck& check) const override {
-    check.factors(params().factors, is_adaptive(params()));
+    check.factors(params().factors, {.squares = is_adaptive(params())});
   }
   [[nodiscard]] bool learns_factors() const override { return true; }
   [[nodiscard]] Learned load_learned(SavedParts& saved) const override { return saved.factors(); }

@@ -98,7 +98,9 @@ class Spectral final : public AlgorithmOf<SpectralParams> {
     });
   }
 
-  void check_learned(const LearnedCheck& check) const override { check.factors(params().factors); }
+  void check_learned(const LearnedCheck& check) const override {
+    check.factors(params().factors, {});
+  }
   [[nodiscard]] bool learns_factors() const override { return true; }
   [[nodiscard]] Learned load_learned(SavedParts& saved) const override { return saved.factors(); }
 

@@ -9,6 +9,7 @@
 #include "backends/cpu/als/als_rank.h"
 #include "backends/cpu/jobs.h"
 #include "backends/distributed/rank_device.h"
+#include "backends/jobs/als_changes.h"
 #include "backends/jobs/host_plan.h"
 #include "core/system/instruction_set.h"
 #include "likewise/error.h"
@@ -26,6 +27,10 @@ class CpuAls final : public AlsJob {
     const Offset number = stored_bytes(resolve_cpu_precision(params, shape).precision);
     auto parts = common_parts(shape, params);
     parts.push_back({"fixed side in its basis", most * width * number});
+    if (moves_starts(params, shape)) {
+      parts.push_back(
+          {"changes of the rows", rows * params.factors * Offset{sizeof(std::uint16_t)}});
+    }
     if (als_width(params) > params.factors) {
       parts.push_back({"features of the fixed side", most * width * Offset{sizeof(float)}});
     }

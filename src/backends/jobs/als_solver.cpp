@@ -63,10 +63,10 @@ constexpr double kAutoPasses = 6.0;
 
 }  // namespace
 
-double auto_accuracy(Feedback feedback, Offset half_step, Index rows) {
+double auto_accuracy(Feedback feedback, Offset half_step, Index rows, bool moved) {
   const double accuracy = feedback == Feedback::kImplicit ? 4.5e-5 : 1.3e-5;
-  const double first = half_step < 2 ? 0.01 : 1.0;
-  return accuracy * first * std::min(1.0, rows / 1000.0);
+  const double share = half_step < 2 ? 0.01 : moved ? 0.5 : 1.0;
+  return accuracy * share * std::min(1.0, rows / 1000.0);
 }
 
 bool samples_curvature(const AlsParams& params) {

@@ -18,8 +18,9 @@ namespace likewise {
 /// The error in a row's objective that kAuto allows, relative (math.md, "How the rows are solved").
 /// The next iteration's warm start reduces it; the first two half-steps, 0 and 1, have no warm
 /// start, and all later ones build on them. Over many rows the errors cancel out, over few (of the
-/// shorter side) they do not.
-[[nodiscard]] double auto_accuracy(Feedback feedback, Offset half_step, Index rows);
+/// shorter side) they do not. What moved starts leave to do is the same from iteration to
+/// iteration, and adds up: less of it is allowed.
+[[nodiscard]] double auto_accuracy(Feedback feedback, Offset half_step, Index rows, bool moved);
 
 /// Whether kAuto may take the curvature of a row's last step from a part of its interactions.
 [[nodiscard]] bool samples_curvature(const AlsParams& params);

@@ -60,7 +60,7 @@ class AlsStreaming : public test::DeviceTest<StreamingCase> {
     return memory;
   }
 
-  /// Three iterations with the least memory for each placement.
+  /// A training with the least memory for each placement.
   static void expect_same_bits(const CsrMatrix& m) {
     const IterationResult whole = train_als(m.view(), params(), device());
     Offset memory = job<AlsJob>(device()).plan(shape_of(m), params()).total;
@@ -130,6 +130,8 @@ TEST_P(AlsStreaming, FactorsMayBeLookedAt) {
   // What large matrices get by default.
   for (StreamingCase& one : cases) one.params.precision = Precision::kFp16;
   cases.push_back({"wide", test::small_als(Feedback::kExplicit, 260)});
+  cases.push_back({"moved_starts", test::small_als(Feedback::kImplicit, 260)});
+  cases.back().params.iterations = 6;  // they move from the fourth on
   StreamingCase exact{"exact_float32", test::small_als(Feedback::kImplicit, 40)};
   exact.params.solver = AlsSolverKind::kCholesky;
   exact.params.regularization_exponent = 0.5;

@@ -15,7 +15,7 @@ class CpuAlsSolver final : public AlsSolver {
                int completed_iterations)
       : rules_(params, {by_user.rows, by_user.cols, by_user.nnz()}),
         by_item_(transpose(by_user)),
-        factors_(std::move(start)),
+        factors_(with_changes(std::move(start), rules_.moves_starts)),
         half_steps_(2 * Offset{completed_iterations}) {
     sides_[0] = AlsHalfStep(by_user, Side::kUsers, 0, rules_);
     sides_[1] = AlsHalfStep(by_item_.view(), Side::kItems, 0, rules_);
@@ -29,11 +29,14 @@ class CpuAlsSolver final : public AlsSolver {
         rules_.params);
     fixed_side_.rotate(fixed_basis(std::move(sums.gram), rules_.params));
     ++half_steps_;
-    const AlsRowContext context =
-        rules_.context(fixed, fixed_side_.rows(), fixed_side_.scale(), fixed_side_.basis(),
-                       factors_.bias(fixed).data(), factors_.global_mean, half_steps_);
-    return sides_[side == Side::kItems].solve(
-        context, {factors_.side(side), factors_.bias(side).span()}, sums.regularization, control);
+    const AlsSolvedRows rows = solved_rows(factors_, side, rules_, half_steps_);
+    const AlsRowContext context = rules_.context(
+        fixed, fixed_side_.rows(), fixed_side_.scale(), fixed_side_.basis(),
+        factors_.bias(fixed).data(), factors_.global_mean, half_steps_, rows.are_moved());
+    const AlsSums solved =
+        sides_[side == Side::kItems].solve(context, rows, sums.regularization, control);
+    if (rows.changes != nullptr) rows.changes->ratio = solved.changes.ratio();
+    return solved.objective;
   }
 
   const Factors& factors() override { return factors_; }

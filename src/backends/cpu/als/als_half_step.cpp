@@ -46,19 +46,26 @@ void multiply_rows(Matrix& m, std::size_t rows, float factor) {
 }  // namespace
 
 AlsRules::AlsRules(const AlsParams& asked, const AlsShape& whole)
-    : params(asked), shape(whole), exact(solves_exactly(asked, whole)) {}
+    : params(asked),
+      shape(whole),
+      exact(solves_exactly(asked, whole)),
+      moves_starts(likewise::moves_starts(asked, whole)) {}
 
 AlsRowContext AlsRules::context(Side fixed, const kernels::StoredRows& table, float scale,
                                 const AlsBasis& basis, const float* bias, float mean,
-                                Offset half_step) const {
+                                Offset half_step, bool moved) const {
   kernels::Weighing weighing = kernels::Weighing::of(params);
   weighing.mean = mean;
   weighing.bias = bias;
+  const Index fewest = std::min(shape.users, shape.items);
   return {
-      table,    scale,
-      basis,    params,
-      weighing, rows(fixed),
-      exact,    auto_accuracy(params.feedback, half_step - 1, std::min(shape.users, shape.items))};
+      table,    scale,       basis, params,
+      weighing, rows(fixed), exact, auto_accuracy(params.feedback, half_step - 1, fewest, moved)};
+}
+
+AlsSolvedRows solved_rows(Factors& factors, Side side, const AlsRules& rules, Offset half_step) {
+  const bool counts = rules.moves_starts && counts_changes(half_step);
+  return {factors.side(side), factors.bias(side).span(), counts ? &factors.changes(side) : nullptr};
 }
 
 void enter_basis(const AlsRowContext& context, const AlsSolvedRows& from,
@@ -68,6 +75,9 @@ void enter_basis(const AlsRowContext& context, const AlsSolvedRows& from,
     float* to = x.row(static_cast<Index>(r));
     std::copy_n(from.factors.row(rows[r]), factors, to);
     if (!from.bias.empty()) to[factors] = from.bias[static_cast<std::size_t>(rows[r])];
+    if (!from.are_moved()) continue;
+    const std::uint16_t* changes = from.changes->numbers.data() + Offset{rows[r]} * factors;
+    for (Index j = 0; j < factors; ++j) to[j] = moved_start(to[j], from.changes->ratio, changes[j]);
   }
   multiply(static_cast<Index>(rows.size()), x.data(), x.stride(), context.basis.vectors.view(),
            z.data(), z.stride());
@@ -75,14 +85,18 @@ void enter_basis(const AlsRowContext& context, const AlsSolvedRows& from,
 }
 
 void leave_basis(const AlsRowContext& context, Matrix& z, std::span<const Index> rows, Matrix& x,
-                 const AlsSolvedRows& to) {
+                 const AlsSolvedRows& to, std::span<ChangeSums> sums) {
   const Index factors = to.factors.cols();
   multiply_rows(z, rows.size(), context.scale);
   multiply(static_cast<Index>(rows.size()), z.data(), z.stride(), context.basis.transposed.view(),
            x.data(), x.stride());
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const float* from = x.row(static_cast<Index>(r));
-    std::copy_n(from, factors, to.factors.row(rows[r]));
+    const std::span<float> row = to.factors.row_span(rows[r]);
+    if (to.changes != nullptr) {
+      sums[r] = note_changes(row, from, to.changes->numbers.data() + Offset{rows[r]} * factors);
+    }
+    std::copy_n(from, factors, row.begin());
     if (!to.bias.empty()) to.bias[static_cast<std::size_t>(rows[r])] = from[factors];
   }
 }
@@ -92,6 +106,7 @@ struct AlsHalfStep::Worker {
   Matrix x;
   Matrix z;
   AlsRowSolver solver;
+  std::vector<ChangeSums> changes;
   std::optional<AlsSummedRow> summed{};  ///< where factors are nonnegative
 };
 
@@ -111,22 +126,22 @@ AlsHalfStep::AlsHalfStep(const CsrView& matrix, Side side, Index first_row, cons
   order_.insert(order_.end(), long_rows.begin(), long_rows.end());
 }
 
-double AlsHalfStep::solve(const AlsRowContext& context, const AlsSolvedRows& rows, double objective,
-                          const RunControl& control) const {
+AlsSums AlsHalfStep::solve(const AlsRowContext& context, const AlsSolvedRows& rows,
+                           double objective, const RunControl& control) const {
   // Groups of long rows come first, then the blocks of short ones, in one loop: no thread waits.
   const std::vector<Index> long_groups = long_row_groups();
   const Offset groups = std::ssize(long_groups) - 1;
   const Index single = static_cast<Index>(order_.size()) - long_rows_;
   const Index width = context.table.cols;
   PerThread<Worker> workers([&] {
-    Worker worker{Matrix(kMaxBlockRows, width), Matrix(kMaxBlockRows, width),
-                  AlsRowSolver(context)};
+    Worker worker{Matrix(kMaxBlockRows, width), Matrix(kMaxBlockRows, width), AlsRowSolver(context),
+                  std::vector<ChangeSums>(kMaxBlockRows)};
     if (context.params.nonnegative) worker.summed.emplace(context);
     return worker;
   });
-  std::vector<double> parts(blocks_.size() + static_cast<std::size_t>(long_rows_));
-  const std::span<double> long_parts(parts.data() + blocks_.size(),
-                                     static_cast<std::size_t>(long_rows_));
+  std::vector<AlsSums> parts(blocks_.size() + static_cast<std::size_t>(long_rows_));
+  const std::span<AlsSums> long_parts(parts.data() + blocks_.size(),
+                                      static_cast<std::size_t>(long_rows_));
   parallel_for(groups + std::ssize(blocks_), 1, [&](Offset task) {
     control.check();
     if (task < groups) {
@@ -141,7 +156,12 @@ double AlsHalfStep::solve(const AlsRowContext& context, const AlsSolvedRows& row
     const auto i = static_cast<std::size_t>(task - groups);
     parts[i] = solve_block(context, rows, blocks_[i], workers.local());
   });
-  return std::accumulate(parts.begin(), parts.end(), objective);
+  AlsSums all{objective, {}};
+  for (const AlsSums& part : parts) {
+    all.objective += part.objective;
+    all.changes += part.changes;
+  }
+  return all;
 }
 
 /// Where groups of long rows begin, and where the last ends: of at most about equal work, enough
@@ -168,38 +188,44 @@ std::span<const Index> AlsHalfStep::ordered(Index first, Index count) const {
   return {order_.data() + first, static_cast<std::size_t>(count)};
 }
 
-/// Solves a block's rows one by one. Returns their part of the objective.
-double AlsHalfStep::solve_block(const AlsRowContext& context, const AlsSolvedRows& solved,
-                                const AlsRowBlock& block, Worker& worker) const {
+/// Solves a block's rows one by one.
+AlsSums AlsHalfStep::solve_block(const AlsRowContext& context, const AlsSolvedRows& solved,
+                                 const AlsRowBlock& block, Worker& worker) const {
   const std::span<const Index> rows = ordered(block.first, block.count);
   enter_basis(context, solved, rows, worker.x, worker.z);
-  double objective = 0.0;
+  AlsSums sums;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const auto columns = matrix_.row_columns(rows[r]);
     const auto values = matrix_.row_values(rows[r]);
     float* z = worker.z.row(static_cast<Index>(r));
     Index pivot = -1;
-    objective += worker.summed ? worker.summed->solve(columns, values, z, pivot)
-                               : worker.solver.solve(columns, values,
-                                                     context.regularization(values), z, pivot);
+    sums.objective += worker.summed ? worker.summed->solve(columns, values, z, pivot)
+                                    : worker.solver.solve(columns, values,
+                                                          context.regularization(values), z, pivot);
     if (pivot >= 0) throw_singular(side_, first_row_ + rows[r], std::ssize(values), pivot);
   }
-  leave_basis(context, worker.z, rows, worker.x, solved);
-  return objective;
+  const std::span<ChangeSums> changes = std::span(worker.changes).first(rows.size());
+  leave_basis(context, worker.z, rows, worker.x, solved, changes);
+  if (solved.changes == nullptr) return sums;
+  for (const ChangeSums& of_row : changes) sums.changes += of_row;
+  return sums;
 }
 
 void AlsHalfStep::solve_long(const AlsRowContext& context, const AlsSolvedRows& solved, Index first,
-                             std::span<double> objective, const RunControl& control) const {
-  const std::span<const Index> rows = ordered(first, static_cast<Index>(objective.size()));
+                             std::span<AlsSums> sums, const RunControl& control) const {
+  const std::span<const Index> rows = ordered(first, static_cast<Index>(sums.size()));
+  std::vector<double> objectives(rows.size());
+  std::vector<ChangeSums> changes(rows.size());
   Matrix x(static_cast<Index>(rows.size()), context.table.cols);
   Matrix z(static_cast<Index>(rows.size()), context.table.cols);
   enter_basis(context, solved, rows, x, z);
-  const Index bad = solve_long_rows(context, matrix_, rows, z, objective, control);
+  const Index bad = solve_long_rows(context, matrix_, rows, z, objectives, control);
   if (bad >= 0) {
     const Index row = rows[static_cast<std::size_t>(bad)];
     throw_singular(side_, first_row_ + row, matrix_.row_size(row), 0);
   }
-  leave_basis(context, z, rows, x, solved);
+  leave_basis(context, z, rows, x, solved, changes);
+  for (std::size_t r = 0; r < rows.size(); ++r) sums[r] = {objectives[r], changes[r]};
 }
 
 }  // namespace likewise

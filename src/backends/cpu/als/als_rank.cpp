@@ -99,17 +99,17 @@ class FetchingStep final : public AlsRankStep {
     step_ = AlsHalfStep(rows, side.solved, side.plan.parts(side.solved).first(rank), rules_);
   }
 
-  double solve(Communicator& ranks, const AlsFixedPart& fixed, const AlsSolvedRows& rows,
-               double objective, const RunControl& control) override {
+  AlsSums solve(Communicator& ranks, const AlsFixedPart& fixed, const AlsSolvedRows& rows,
+                double objective, const RunControl& control) override {
     const Matrix& own = fixed.own.table();
     Matrix table(fixed_->count(), own.cols());
     fixed_->fetch(ranks, numbers_of(own), own.stride(), numbers_of(table));
     const bool biased = rules_.params.factors < own.cols();
     std::vector<float> bias(biased ? static_cast<std::size_t>(fixed_->count()) : 0);
     if (biased) fixed_->fetch(ranks, fixed.bias, 1, bias);
-    const AlsRowContext context =
-        rules_.context(fixed_side_, stored_rows(table), 1.0F, fixed.own.basis(),
-                       biased ? bias.data() : nullptr, fixed.mean, fixed.half_step);
+    const AlsRowContext context = rules_.context(fixed_side_, stored_rows(table), 1.0F,
+                                                 fixed.own.basis(), biased ? bias.data() : nullptr,
+                                                 fixed.mean, fixed.half_step, rows.are_moved());
     return step_.solve(context, rows, objective, control);
   }
 
@@ -163,7 +163,8 @@ std::unique_ptr<AlsRankStep> make_rank_step(Communicator& ranks, const AlsRankSi
 CpuAlsRank::CpuAlsRank(Communicator& ranks, const AlsRanksPlan& plan, const AlsParams& params,
                        AlsRankPart part, int completed_iterations)
     : rules_(params, plan.shape),
-      part_{{part.users, part.items.value()}, std::move(part.start)},
+      part_{{part.users, part.items.value()},
+            with_changes(std::move(part.start), rules_.moves_starts)},
       half_steps_(2 * Offset{completed_iterations}) {
   for (const Side side : {Side::kUsers, Side::kItems}) {
     const bool items = side == Side::kItems;
@@ -182,12 +183,15 @@ double CpuAlsRank::solve(Communicator& ranks, Side side, const RunControl& contr
   ranks.all_reduce(sums.gram);
   fixed_side_.rotate(shared_basis(ranks, std::move(sums.gram), rules_.params));
   ++half_steps_;
-  double objective = steps_[side == Side::kItems]->solve(
+  const AlsSolvedRows rows = solved_rows(factors, side, rules_, half_steps_);
+  const AlsSums own = steps_[side == Side::kItems]->solve(
       ranks,
       {fixed_side_, std::as_const(factors).bias(fixed).span(), factors.global_mean, half_steps_},
-      {factors.side(side), factors.bias(side).span()}, sums.regularization, control);
-  ranks.all_reduce({&objective, 1});
-  return objective;
+      rows, sums.regularization, control);
+  double all[] = {own.objective, own.changes.now, own.changes.before};
+  ranks.all_reduce(all);
+  if (rows.changes != nullptr) rows.changes->ratio = ChangeSums{all[1], all[2]}.ratio();
+  return all[0];
 }
 
 }  // namespace likewise

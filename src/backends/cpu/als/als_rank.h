@@ -26,9 +26,9 @@ class AlsRankStep {
   AlsRankStep& operator=(const AlsRankStep&) = delete;
   virtual ~AlsRankStep() = default;
   /// Solves the rank's rows. Returns `objective` and what they add to it.
-  [[nodiscard]] virtual double solve(Communicator& ranks, const AlsFixedPart& fixed,
-                                     const AlsSolvedRows& rows, double objective,
-                                     const RunControl& control) = 0;
+  [[nodiscard]] virtual AlsSums solve(Communicator& ranks, const AlsFixedPart& fixed,
+                                      const AlsSolvedRows& rows, double objective,
+                                      const RunControl& control) = 0;
 };
 
 /// The training, the matrix of the rank's rows of a side, and who holds the others.

@@ -59,11 +59,13 @@ class SummingStep final : public AlsRankStep {
         sums_(transpose(side.fixed_rows)),
         numbers_(system_numbers(als_width(side.rules.params))) {}
 
-  double solve(Communicator& ranks, const AlsFixedPart& fixed, const AlsSolvedRows& rows,
-               double objective, const RunControl& control) override {
-    const AlsRowContext context = rules_.context(
-        other(solved_), fixed.own.rows(), 1.0F, fixed.own.basis(),
-        fixed.bias.empty() ? nullptr : fixed.bias.data(), fixed.mean, fixed.half_step);
+  AlsSums solve(Communicator& ranks, const AlsFixedPart& fixed, const AlsSolvedRows& rows,
+                double objective, const RunControl& control) override {
+    const AlsRowContext context =
+        rules_.context(other(solved_), fixed.own.rows(), 1.0F, fixed.own.basis(),
+                       fixed.bias.empty() ? nullptr : fixed.bias.data(), fixed.mean,
+                       fixed.half_step, rows.are_moved());
+    AlsSums sums{objective, {}};
     const Offset system_bytes = numbers_ * static_cast<Offset>(sizeof(double));
     const auto at_a_time =
         static_cast<Index>(std::clamp<Offset>(kSystemBytes / system_bytes / ranks.size(), 1,
@@ -73,9 +75,9 @@ class SummingStep final : public AlsRankStep {
       const std::vector<double> part = sum(context, slice.rows(), control);
       std::vector<double> systems(static_cast<std::size_t>(slice.counts[rank_] * numbers_));
       ranks.reduce_scatter(part, systems, slice.numbers(numbers_));
-      objective = solve_slice(context, slice, systems, rows, objective, control);
+      solve_slice(context, slice, systems, rows, sums, control);
     }
-    return objective;
+    return sums;
   }
 
  private:
@@ -104,12 +106,13 @@ class SummingStep final : public AlsRankStep {
     return part;
   }
 
-  [[nodiscard]] double solve_slice(const AlsRowContext& context, const Slice& slice,
-                                   std::span<double> systems, const AlsSolvedRows& to,
-                                   double objective, const RunControl& control) const {
+  /// Adds to `sums`.
+  void solve_slice(const AlsRowContext& context, const Slice& slice, std::span<double> systems,
+                   const AlsSolvedRows& to, AlsSums& sums, const RunControl& control) const {
     const Index first = slice.firsts[rank_] - parts_.first(static_cast<int>(rank_));
     const Index width = context.table.cols;
     std::vector<double> parts(static_cast<std::size_t>(slice.counts[rank_]));
+    std::vector<ChangeSums> changes(parts.size());
     PerThread<Worker> workers([&] {
       return Worker{Matrix(kTaskRows, width), Matrix(kTaskRows, width), AlsSystemSolver(context)};
     });
@@ -124,9 +127,11 @@ class SummingStep final : public AlsRankStep {
         parts[static_cast<std::size_t>(i)] = solve_row(rows[r], system(systems, i), worker.solver,
                                                        worker.z.row(static_cast<Index>(r)));
       }
-      leave_basis(context, worker.z, rows, worker.x, to);
+      leave_basis(context, worker.z, rows, worker.x, to,
+                  std::span(changes).subspan(static_cast<std::size_t>(begin), rows.size()));
     });
-    return std::accumulate(parts.begin(), parts.end(), objective);
+    sums.objective = std::accumulate(parts.begin(), parts.end(), sums.objective);
+    for (const ChangeSums& of_row : changes) sums.changes += of_row;
   }
 
   /// `row` counts from the rank's first.

@@ -5,6 +5,7 @@
 
 #include "backends/cpu/als/als_rank.h"
 #include "backends/distributed/als/als_ranks.h"
+#include "backends/jobs/als_changes.h"
 
 namespace likewise {
 namespace {
@@ -16,17 +17,18 @@ class RankedAlsSolver final : public AlsSolver {
                   int completed_iterations, const RankedAls& how)
       : by_item_(transpose(by_user)),
         plan_(plan_ranks(by_user, by_item_.view(), params, how.ranks, kThreadSpeed, how.exchanges)),
-        ranks_(make_solver_of_ranks(
-            {by_user,
-             by_item_.view(),
-             plan_,
-             {describe(Side::kUsers, plan_.exchange(Side::kUsers)),
-              describe(Side::kItems, plan_.exchange(Side::kItems))},
-             how.patience},
-            std::move(start), [&](Communicator& ranks, AlsRankPart part, const RunControl&) {
-              return std::make_unique<CpuAlsRank>(ranks, plan_, params, std::move(part),
-                                                  completed_iterations);
-            })) {}
+        ranks_(
+            make_solver_of_ranks({by_user,
+                                  by_item_.view(),
+                                  plan_,
+                                  {describe(Side::kUsers, plan_.exchange(Side::kUsers)),
+                                   describe(Side::kItems, plan_.exchange(Side::kItems))},
+                                  how.patience},
+                                 with_changes(std::move(start), moves_starts(params, plan_.shape)),
+                                 [&](Communicator& ranks, AlsRankPart part, const RunControl&) {
+                                   return std::make_unique<CpuAlsRank>(
+                                       ranks, plan_, params, std::move(part), completed_iterations);
+                                 })) {}
 
   double solve(Side side, const RunControl& control) override {
     return ranks_->solve(side, control);

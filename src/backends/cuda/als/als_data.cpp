@@ -60,7 +60,9 @@ AlsSetup::AlsSetup(const AlsParams& given, const AlsTuning& chosen)
       precision(als_work(given).precision),
       width(als_width(given)),
       biased(width > given.factors),
-      padded(chosen.columns) {}
+      padded(chosen.columns),
+      moves_starts(chosen.wide && !exact && given.solver == AlsSolverKind::kAuto &&
+                   !is_explicit()) {}
 
 AlsData::AlsData(const AlsRows& rows, const AlsSetup& setup, AlsLink* link, Staging& staging,
                  cudaStream_t stream) {

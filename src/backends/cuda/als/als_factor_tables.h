@@ -8,6 +8,7 @@
 
 #include "backends/cuda/als/als_side.h"
 #include "backends/cuda/device/staging.h"
+#include "backends/jobs/als_changes.h"
 #include "likewise/control.h"
 #include "likewise/factors.h"
 
@@ -29,17 +30,23 @@ class AlsFactorTables {
     for (Index first = 0; first < rows; first += std::min(most, rows - first)) {
       control.check();
       const Index count = std::min(most, rows - first);
-      visit(static_cast<const float*>(open(side, first, count, true)), first, count);
+      visit(static_cast<const float*>(open(side, first, count, Content::kRows)), first, count);
       if (!is_resident()) used_[turn_].record(compute_);
     }
   }
 
-  /// The table of these rows, to be written; what is in it is only of use `with_content`.
-  [[nodiscard]] float* open(Side side, Index first, Index count, bool with_content);
-  /// Behind what writes the rows that were opened last.
-  void close(Side side, Index first, Index count);
-  /// Waits for what was closed.
-  void finish();
+  /// What is of use in a table that is opened.
+  enum class Content {
+    kNothing,
+    kRows,
+    kStarts,  ///< where it is streamed, rows moved on by their changes, which close() counts
+  };
+  /// The table of these rows, to be written.
+  [[nodiscard]] float* open(Side side, Index first, Index count, Content content);
+  /// Behind what writes the rows that were opened last, with the same content.
+  void close(Side side, Index first, Index count, Content content);
+  /// Waits for what was closed. Returns what was counted since the last call.
+  ChangeSums finish();
 
   /// One per row, on the GPU; null without biases.
   [[nodiscard]] float* bias(Side side) { return biases_[side == Side::kItems].data(); }
@@ -53,13 +60,15 @@ class AlsFactorTables {
     Index first;
     Index count;
     unsigned turn;
+    bool counts;
   };
 
   [[nodiscard]] bool is_resident() const {
     return setup_.plan.placement != Placement::kStreamedTables;
   }
-  void upload(Side side, Index first, Index count, float* to, cudaStream_t stream);
-  void download(Side side, Index first, Index count, const float* from, cudaStream_t stream);
+  void upload(Side side, Index first, Index count, bool moved, float* to, cudaStream_t stream);
+  void download(const Rows& rows, const float* from, cudaStream_t stream);
+  void hand_back();
 
   const AlsSetup& setup_;
   Factors& host_;
@@ -74,6 +83,7 @@ class AlsFactorTables {
   Event used_[2];
   unsigned turn_ = 0;
   std::optional<Rows> leaving_;  ///< closed, and not on the host yet
+  ChangeSums changes_;
 };
 
 }  // namespace likewise::cuda

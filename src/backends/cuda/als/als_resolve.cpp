@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "algorithms/als/weights.h"
+#include "backends/cuda/als/als_starts.h"
 #include "backends/cuda/als/als_training.h"
 #include "backends/cuda/als/tables/als_double_rows.h"
 #include "backends/cuda/als/tables/als_tables.h"
@@ -46,6 +47,10 @@ namespace {
   }
   if (setup.params.nonnegative) {
     needs.workspace += nonnegative_floats(setup.padded) * Offset{sizeof(float)};
+  }
+  if (setup.moves_starts) {
+    needs.change_bytes = setup.params.factors * Offset{sizeof(std::uint16_t)};
+    needs.workspace += AlsStarts::scratch_bytes(setup.padded, std::max(part.users, part.items));
   }
   if (setup.tuning.wide) {
     needs.longest_row = std::min<Offset>(part.interactions, std::max(whole.users, whole.items));

@@ -15,6 +15,8 @@ namespace likewise::cuda {
 
 class AlsLink;
 
+inline constexpr Side kSides[] = {Side::kUsers, Side::kItems};
+
 /// How a training goes, resolved before it begins.
 struct AlsSetup {
   AlsSetup(const AlsParams& given, const AlsTuning& chosen);
@@ -26,6 +28,7 @@ struct AlsSetup {
   int width;            ///< unknowns of a row
   bool biased;          ///< the last of them is a bias
   int padded;           ///< columns of the tables
+  bool moves_starts;    ///< of rows (als_changes.h): where a step is a pass over interactions
   GpuAlsPlan plan;      ///< where the data is
 
   [[nodiscard]] bool is_explicit() const { return params.feedback == Feedback::kExplicit; }

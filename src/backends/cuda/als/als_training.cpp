@@ -8,6 +8,7 @@
 #include "algorithms/als/weights.h"
 #include "backends/cuda/als/tables/als_tables.h"
 #include "backends/cuda/linalg/fixed_sum.h"
+#include "backends/jobs/als_changes.h"
 #include "backends/jobs/als_errors.h"
 #include "backends/jobs/als_solver.h"
 
@@ -34,12 +35,13 @@ AlsTraining::AlsTraining(int device, const AlsRows& rows, const AlsSetup& setup,
                          int completed_iterations, std::unique_ptr<AlsLink> link)
     : device_(device),
       setup_(setup),
-      factors_(std::move(start)),
+      factors_(with_changes(std::move(start), setup.moves_starts)),
       half_steps_(2 * Offset{completed_iterations}),
       link_(std::move(link)),
       staging_(staging_bytes(rows, factors_, setup.padded)),
       data_(rows, setup_, link_.get(), staging_, stream_),
       tables_(setup_, factors_, staging_, stream_),
+      starts_(setup_, factors_, staging_, stream_),
       feed_(setup_.params, is_streamed() ? setup_.plan.portion_entries : 0, staging_, stream_),
       fixed_side_(setup_, std::max(data_.totals().shape.users, data_.totals().shape.items),
                   link_.get(), stream_),
@@ -78,6 +80,7 @@ const Factors& AlsTraining::factors() {
   if (!on_host_) {
     LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
     tables_.fetch();
+    starts_.fetch(stream_);
     on_host_ = true;
   }
   return factors_;
@@ -99,13 +102,13 @@ RowProblem AlsTraining::make_problem(Side side) {
   problem.weights = {setup_.is_explicit(), like_slope(cell_form(params)), factors_.global_mean,
                      nullptr, data_.totals().target_scale};
   fixed_side_.describe(problem);
+  const bool moved = counts_changes() && factors_.changes(side).ratio > 0.0F;
   const Index fewest = std::min(data_.totals().shape.users, data_.totals().shape.items);
-  problem.limits =
-      params.solver == AlsSolverKind::kCg
-          ? RowLimits{params.cg_steps, 0.0F, static_cast<float>(params.cg_tolerance),
-                      params.plain_steps()}
-          : RowLimits{kAutoSteps,
-                      static_cast<float>(auto_accuracy(params.feedback, half_steps_, fewest))};
+  problem.limits = params.solver == AlsSolverKind::kCg
+                       ? RowLimits{params.cg_steps, 0.0F, static_cast<float>(params.cg_tolerance),
+                                   params.plain_steps()}
+                       : RowLimits{kAutoSteps, static_cast<float>(auto_accuracy(
+                                                   params.feedback, half_steps_, fewest, moved))};
   problem.limits.samples = samples_curvature(params);
   problem.exact = setup_.exact;
   problem.warm =
@@ -127,12 +130,17 @@ void AlsTraining::solve_rows_of(Side side, const RunControl& control) {
   LIKEWISE_CUDA_CHECK(cudaMemsetAsync(problem.failed_row, 0x7f, sizeof(int), stream_));
   const std::vector<RowPortion>& portions = solved.plan.portions;
   std::size_t portion = 0;
+  using Content = AlsFactorTables::Content;
+  const Content content = counts_changes() ? Content::kStarts
+                          : problem.warm   ? Content::kRows
+                                           : Content::kNothing;
+  starts_.begin(counts_changes());
   if (rows == 0) fixed_side_.bring_rows(stream_);
   for (Index first = 0; first < rows; first += std::min(setup_.plan.block_rows, rows - first)) {
     control.check();
     const Index count = std::min(setup_.plan.block_rows, rows - first);
-    float* table = tables_.open(side, first, count, problem.warm);
-    if (problem.warm) enter(side, table, first, count);
+    const TableRows block{side, first, count, tables_.open(side, first, count, content)};
+    if (problem.warm) enter(block);
     if (first == 0) fixed_side_.bring_rows(stream_);
     problem.solutions = moved_back(solutions_.data(), Offset{first} * setup_.padded);
     for (; portion < portions.size() && portions[portion].first_row < first + count; ++portion) {
@@ -144,28 +152,32 @@ void AlsTraining::solve_rows_of(Side side, const RunControl& control) {
       }
       feed_.close();
     }
-    leave(side, table, first, count);
-    tables_.close(side, first, count);
+    leave(block);
+    tables_.close(side, first, count, content);
   }
-  tables_.finish();
+  streamed_changes_ = tables_.finish();
+  starts_.add_up(rows, partial_.data(), &outcome_.data()->changes, stream_);
   FixedSum::run(row_numbers_.data(), rows, partial_.data(), &outcome_.data()->rows, stream_);
 }
 
-void AlsTraining::enter(Side side, float* table, Index first, Index count) {
-  if (setup_.biased) {
-    put_column(table, count, setup_.padded, setup_.params.factors, tables_.bias(side) + first,
-               stream_);
-  }
-  fixed_side_.enter(table, count, solutions_.data(), stream_);
+bool AlsTraining::counts_changes() const {
+  return setup_.moves_starts && likewise::counts_changes(half_steps_ + 1);
 }
 
-void AlsTraining::leave(Side side, float* table, Index first, Index count) {
-  fixed_side_.leave(solutions_.data(), count, table, stream_);
-  clear_empty_rows(table, count, setup_.padded, setup_.width,
-                   data_.side(side).rows.offsets.data() + first, stream_);
+void AlsTraining::enter(const TableRows& rows) {
   if (setup_.biased) {
-    take_bias(table, count, setup_.padded, setup_.params.factors, tables_.bias(side) + first,
-              stream_);
+    put_column(rows.table, rows.count, setup_.padded, setup_.params.factors,
+               tables_.bias(rows.side) + rows.first, stream_);
+  }
+  starts_.enter(rows, fixed_side_, solutions_.data(), stream_);
+}
+
+void AlsTraining::leave(const TableRows& rows) {
+  starts_.leave(rows, fixed_side_, solutions_.data(),
+                data_.side(rows.side).rows.offsets.data() + rows.first, stream_);
+  if (setup_.biased) {
+    take_bias(rows.table, rows.count, setup_.padded, setup_.params.factors,
+              tables_.bias(rows.side) + rows.first, stream_);
   }
 }
 
@@ -185,7 +197,11 @@ void AlsTraining::fetch_outcomes(Side side, const RunControl& control) {
   fixed_side_.fetch_status(other(side), stream_);
   outcome_done_.record(stream_);
   if (starts_early()) fixed_side_.start(side, data_, tables_, scratch(), control, stream_);
-  if (link_ == nullptr) return outcome_done_.wait();
+  if (link_ == nullptr) {
+    outcome_done_.wait();
+    own->changes += streamed_changes_;
+    return;
+  }
   DeviceCommunicator& gpus = link_->gpus();
   if (starts_early()) {
     gpus.wait_for(outcome_done_);
@@ -194,6 +210,7 @@ void AlsTraining::fetch_outcomes(Side side, const RunControl& control) {
     gpus.wait();
   }
   link_->note_traffic(starts_early() && fixed_side_.starts_all());
+  own->changes += streamed_changes_;
   const Outcome mine = *own;
   gpus.share_on_host(std::as_bytes(std::span(&mine, 1)),
                      std::as_writable_bytes(std::span(
@@ -205,12 +222,17 @@ double AlsTraining::read_outcome(Side side, const RunControl& control) {
   fetch_outcomes(side, control);
   fixed_side_.check(other(side));
   double objective = 0.0;
+  ChangeSums changes;
   for (Index r = 0; r < host_outcomes_.size(); ++r) {
     const Outcome& one = host_outcomes_.data()[r];
     objective += one.rows + one.regularization;
+    changes += one.changes;
     if (one.failed_row == kNone) continue;
     if (r == rank()) throw_failed_row(side, one.failed_row);
     break;  // that rank throws
+  }
+  if (setup_.moves_starts && likewise::counts_changes(half_steps_)) {
+    factors_.changes(side).ratio = changes.ratio();
   }
   return objective;
 }

@@ -8,6 +8,7 @@
 
 #include "backends/cuda/als/als_entries.h"
 #include "backends/cuda/als/als_fixed_side.h"
+#include "backends/cuda/als/als_starts.h"
 #include "backends/cuda/als/tables/als_double_rows.h"
 #include "likewise/control.h"
 
@@ -36,6 +37,7 @@ class AlsTraining {
   struct Outcome {
     double rows = 0.0;            ///< the rows' objectives
     double regularization = 0.0;  ///< of the fixed side
+    ChangeSums changes{};         ///< of its own rows
     int failed_row = 0;
   };
 
@@ -45,8 +47,9 @@ class AlsTraining {
   [[nodiscard]] bool is_streamed() const { return setup_.plan.placement != Placement::kResident; }
   [[nodiscard]] RowProblem make_problem(Side side);
   void solve_rows_of(Side side, const RunControl& control);
-  void enter(Side side, float* table, Index first, Index count);
-  void leave(Side side, float* table, Index first, Index count);
+  [[nodiscard]] bool counts_changes() const;
+  void enter(const TableRows& rows);
+  void leave(const TableRows& rows);
   /// Whether the host may wait for the stream while rows are being solved.
   [[nodiscard]] bool may_wait(Side side) const;
   [[nodiscard]] int rank() const { return link_ == nullptr ? 0 : link_->rank(); }
@@ -66,6 +69,8 @@ class AlsTraining {
   Staging staging_;
   AlsData data_;  ///< first: what it takes in passing is planned to be free afterwards
   AlsFactorTables tables_;
+  AlsStarts starts_;
+  ChangeSums streamed_changes_;  ///< of the half-step, where tables are streamed
   EntryFeed feed_;
   AlsFixedSide fixed_side_;
   Index most_rows_;

@@ -19,6 +19,7 @@
 #include "backends/cuda/als/tables/als_tables.h"
 #include "backends/cuda/distributed/rank_memory.h"
 #include "backends/distributed/als/als_ranks.h"
+#include "backends/jobs/als_changes.h"
 #include "core/system/memory.h"
 #include "core/system/parallel.h"
 
@@ -161,7 +162,7 @@ class RankedCudaAlsSolver final : public AlsSolver {
              plan_,
              {describe_share(Side::kUsers, plan_, setup_),
               describe_share(Side::kItems, plan_, setup_)}},
-            std::move(start),
+            with_changes(std::move(start), setup_.moves_starts),
             [&](Communicator& ranks, AlsRankPart part, const RunControl& control) {
               return make_rank(ranks, use, std::move(part), completed_iterations, control);
             })) {}

@@ -81,6 +81,9 @@ class Planner {
     add(memory, "factors",
         line_ *
             (placement_ == Placement::kStreamedTables ? 2 * Offset{sizes.block_rows} : all_rows_));
+    if (needs_.change_bytes > 0 && placement_ != Placement::kStreamedTables) {
+      add(memory, "changes of the rows", all_rows_ * needs_.change_bytes);
+    }
     add(memory, "fixed side, stored",
         std::max<Offset>(most_rows_, needs_.fixed_rows) *
             (Offset{needs_.columns} * needs_.stored_bytes +
@@ -89,7 +92,7 @@ class Planner {
     add(memory, "sums of long rows", sizes.slots * needs_.piece_bytes);
     add(memory, "small matrices", needs_.workspace);
     if (is_resident()) add_transpose(memory, sizes.transposed);
-    memory.machine = kPinnedBytes;
+    memory.machine = kPinnedBytes + all_rows_ * needs_.change_bytes;
     if (!is_resident()) memory.machine += kEntry * nnz_ + kOffset * needs_.shape.items;
     return plan;
   }

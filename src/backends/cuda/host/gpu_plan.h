@@ -15,12 +15,13 @@ struct GpuAlsNeeds {
   int columns = 0;       ///< of the tables of factors, padding included
   int stored_bytes = 4;  ///< of a number of the side held fixed
   bool has_biases = false;
-  int piece = 4096;        ///< longer rows are summed in pieces of at most so many interactions
-  Offset piece_bytes = 0;  ///< sums of one piece
-  Offset task_bytes = 0;   ///< what the GPU keeps for a row, or a piece of one
-  Offset longest_row = 0;  ///< interactions that a launch must hold at once; 0: pieces will do
-  Offset slots = 0;        ///< for sums, at most, where rows are cut differently; else 0
-  Offset workspace = 0;    ///< of the GPU's own matrices, whatever the counts are
+  int piece = 4096;         ///< longer rows are summed in pieces of at most so many interactions
+  Offset piece_bytes = 0;   ///< sums of one piece
+  Offset task_bytes = 0;    ///< what the GPU keeps for a row, or a piece of one
+  Offset longest_row = 0;   ///< interactions that a launch must hold at once; 0: pieces will do
+  Offset slots = 0;         ///< for sums, at most, where rows are cut differently; else 0
+  Offset change_bytes = 0;  ///< of a row, where starts move (jobs/als_changes.h)
+  Offset workspace = 0;     ///< of the GPU's own matrices, whatever the counts are
   Index fixed_rows = 0;  ///< of several GPUs, `shape` is one's part: rows of the longer whole side
 };
 

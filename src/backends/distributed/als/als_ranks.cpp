@@ -15,6 +15,12 @@ constexpr Side kSides[] = {Side::kUsers, Side::kItems};
 [[nodiscard]] Array<float> part_of(Array<float>& whole, Offset first, Offset count) {
   return whole.empty() ? Array<float>() : Array<float>::over({}, whole.data() + first, count);
 }
+[[nodiscard]] RowChanges part_of(RowChanges& whole, Offset first, Offset count, Index rows) {
+  const Offset width = whole.width(rows);
+  if (width == 0) return {};
+  return {Array<std::uint16_t>::over({}, whole.numbers.data() + first * width, count * width),
+          whole.ratio};
+}
 [[nodiscard]] Matrix part_of(Matrix& whole, Index first, Index count) {
   return {Array<float>::over({}, whole.row(first), Offset{count} * whole.stride()), count,
           whole.cols()};
@@ -70,6 +76,8 @@ class SolverOfRanks final : public AlsSolver {
       const Partition& parts = how_.plan.parts(side);
       part.side(side) = part_of(factors_.side(side), parts.first(rank), parts.count(rank));
       part.bias(side) = part_of(factors_.bias(side), parts.first(rank), parts.count(rank));
+      part.changes(side) =
+          part_of(factors_.changes(side), parts.first(rank), parts.count(rank), parts.rows());
     }
     return part;
   }
@@ -79,6 +87,9 @@ class SolverOfRanks final : public AlsSolver {
     threads_.run(how_.patience, {}, [&](Communicator& ranks, const RunControl&) {
       (void)ranks_[static_cast<std::size_t>(ranks.rank())]->factors();
     });
+    for (const Side side : kSides) {
+      factors_.changes(side).ratio = ranks_.front()->factors().changes(side).ratio;
+    }
   }
 
   AlsOfRanks how_;

@@ -66,7 +66,8 @@ struct AlsOfRanks {
   std::chrono::milliseconds patience = kRankPatience;
 };
 
-/// Each rank is a thread. The matrices and the plan must outlive the solver.
+/// Each rank is a thread. The matrices and the plan must outlive the solver. `start` has the
+/// changes that the ranks go on with (with_changes()).
 [[nodiscard]] std::unique_ptr<AlsSolver> make_solver_of_ranks(AlsOfRanks how, Factors start,
                                                               const MakeAlsRank& make_rank);
 

@@ -309,7 +309,7 @@ TEST_P(RankedAlsSolverTest, ValidationCheckpointsAndEarlyStopAreThoseOfAnySolver
   Interactions data = generate(parse_shape("300x80x6000"), 5);
   Model model;
   AlsParams params = test::small_als(Feedback::kExplicit, 140);
-  params.iterations = 3;
+  params.iterations = 6;
   model.params = params;
   model.users = std::move(data.users);
   model.items = std::move(data.items);
@@ -333,7 +333,7 @@ TEST_P(RankedAlsSolverTest, ValidationCheckpointsAndEarlyStopAreThoseOfAnySolver
 
   IterationRun saving;
   saving.on_iteration = [&](const TrainingState& now) {
-    if (now.iterations.size() == 1) save_checkpoint(model, now, folder / "state");
+    if (now.iterations.size() == 4) save_checkpoint(model, now, folder / "state");
   };
   const IterationResult whole = train_als(m, params, device, saving);
   const Model state = load_model(folder / "state");

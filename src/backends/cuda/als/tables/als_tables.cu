@@ -4,6 +4,7 @@
 #include "backends/cuda/als/tables/als_tables.h"
 #include "backends/cuda/device/check.h"
 #include "backends/cuda/device/mma.cuh"
+#include "backends/jobs/als_changes.h"
 
 namespace likewise::cuda {
 namespace {
@@ -69,6 +70,13 @@ __global__ void regularized_gram_kernel(const double* gram, int width, int padde
   }
 }
 
+__device__ __forceinline__ double sum_of_warp(double value) {
+  for (int distance = 16; distance > 0; distance /= 2) {
+    value += __shfl_xor_sync(0xffffffffU, value, distance);
+  }
+  return value;
+}
+
 __global__ void regularization_kernel(const float* table, Index rows, int padded, int width,
                                       const float* bias, const float* regularization, double* out) {
   const int lane = threadIdx.x % 32;
@@ -78,12 +86,49 @@ __global__ void regularization_kernel(const float* table, Index rows, int padded
       const double x = table[r * padded + c];
       square += x * x;
     }
-    for (int distance = 16; distance > 0; distance /= 2) {
-      square += __shfl_xor_sync(0xffffffffU, square, distance);
-    }
+    square = sum_of_warp(square);
     if (lane > 0) continue;
     if (bias != nullptr) square += static_cast<double>(bias[r]) * bias[r];
     out[r] = regularization[r] * square;
+  }
+}
+
+// A warp a row.
+__global__ void move_starts_kernel(const float* table, Index rows, int padded, int factors,
+                                   const std::uint16_t* changes, float ratio, float* starts) {
+  const int lane = threadIdx.x % 32;
+  for (Offset r = first_thread() / 32; r < rows; r += all_threads() / 32) {
+    for (int c = lane; c < padded; c += 32) {
+      const float x = table[r * padded + c];
+      starts[r * padded + c] = c < factors ? moved_start(x, ratio, changes[r * factors + c]) : x;
+    }
+  }
+}
+
+__global__ void keep_changes_kernel(const float* solutions, Index rows, int padded, int factors,
+                                    float* table, std::uint16_t* changes, double* squares,
+                                    double* last_squares) {
+  const int lane = threadIdx.x % 32;
+  for (Offset r = first_thread() / 32; r < rows; r += all_threads() / 32) {
+    double square = 0.0;
+    double last_square = 0.0;
+    for (int c = lane; c < padded; c += 32) {
+      const float now = solutions[r * padded + c];
+      if (c < factors) {
+        const double last = float_of_bfloat16(changes[r * factors + c]);
+        const std::uint16_t bits = bfloat16_of(now - table[r * padded + c]);
+        const double change = float_of_bfloat16(bits);
+        square += change * change;
+        last_square += last * last;
+        changes[r * factors + c] = bits;
+      }
+      table[r * padded + c] = now;
+    }
+    square = sum_of_warp(square);
+    last_square = sum_of_warp(last_square);
+    if (lane > 0) continue;
+    squares[r] = square;
+    last_squares[r] = last_square;
   }
 }
 
@@ -153,6 +198,21 @@ void regularize_rows(const float* table, Index rows, int padded, int width, cons
                      const float* regularization, double* out, cudaStream_t stream) {
   regularization_kernel<<<blocks_for(Offset{rows} * 32), kBlock, 0, stream>>>(
       table, rows, padded, width, bias, regularization, out);
+  LIKEWISE_CUDA_CHECK_LAUNCH();
+}
+
+void move_starts(const float* table, Index rows, int padded, int factors,
+                 const std::uint16_t* changes, float ratio, float* starts, cudaStream_t stream) {
+  move_starts_kernel<<<blocks_for(Offset{rows} * 32), kBlock, 0, stream>>>(
+      table, rows, padded, factors, changes, ratio, starts);
+  LIKEWISE_CUDA_CHECK_LAUNCH();
+}
+
+void keep_changes(const float* solutions, Index rows, int padded, int factors, float* table,
+                  std::uint16_t* changes, double* squares, double* last_squares,
+                  cudaStream_t stream) {
+  keep_changes_kernel<<<blocks_for(Offset{rows} * 32), kBlock, 0, stream>>>(
+      solutions, rows, padded, factors, table, changes, squares, last_squares);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 

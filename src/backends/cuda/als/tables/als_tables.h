@@ -2,6 +2,7 @@
 /// Small jobs on the factor tables of the GPU.
 #pragma once
 
+#include <cstdint>
 #include <cuda_runtime_api.h>
 
 #include "likewise/als.h"
@@ -38,5 +39,15 @@ void regularized_gram(const double* gram, int width, int padded, double weight, 
 /// out[r] = regularization_r (|first `width` columns of row r|^2 + bias_r^2); bias may be null.
 void regularize_rows(const float* table, Index rows, int padded, int width, const float* bias,
                      const float* regularization, double* out, cudaStream_t stream);
+
+/// starts = the table's rows, the first `factors` columns moved on by `ratio` of their changes.
+void move_starts(const float* table, Index rows, int padded, int factors,
+                 const std::uint16_t* changes, float ratio, float* starts, cudaStream_t stream);
+
+/// The table becomes the solutions; its changes take the place of the last ones. `squares` and
+/// `last_squares` get the sums of squares of both, row by row.
+void keep_changes(const float* solutions, Index rows, int padded, int factors, float* table,
+                  std::uint16_t* changes, double* squares, double* last_squares,
+                  cudaStream_t stream);
 
 }  // namespace likewise::cuda
