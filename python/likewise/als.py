@@ -64,8 +64,10 @@ class AlternatingLeastSquares(FactorRecommender):
         """Learns user_factors and item_factors; factors that are there already are where it starts.
 
         user_items     CSR matrix (users, items); others are converted, with a ParameterWarning
-        callback       called after each iteration with (iteration from 0, its seconds, loss or None)
+        callback       called after each iteration with (iteration from 0, its seconds, loss or None); the model then
+                       has and answers by the factors so far
 
+        Where Ctrl-C or an exception of the callback ends it, the factors are those of the last iteration.
         The loss is the objective over the sum of the weights of all cells. ModelFitError for values that
         are not finite, or lead to factors that are not; ValueError for other arguments out of range.
         """
@@ -79,7 +81,7 @@ class AlternatingLeastSquares(FactorRecommender):
         weights = self.alpha * float(np.abs(matrix.data, dtype=np.float64).sum())
         weights += float(matrix.shape[0]) * matrix.shape[1] - matrix.nnz
 
-        def iterated(iteration: int, seconds: float, objective: float, _: Any) -> None:
+        def iterated(iteration: int, seconds: float, objective: float) -> None:
             loss = objective / weights if self.calculate_training_loss else None
             bar.update(1)
             if loss is not None:
@@ -89,15 +91,7 @@ class AlternatingLeastSquares(FactorRecommender):
                 callback(iteration - 1, seconds, loss)
 
         with progress_bar(self.iterations, show_progress) as bar:
-            try:
-                model = call(
-                    _core.train_factors, matrix.indptr, matrix.indices, matrix.data, matrix.shape[1], self._params(),
-                    device=self._device(matrix), threads=whole(self.num_threads, "num_threads"), users=users,
-                    items=items, on_iteration=iterated)
-            except _core.NumericalError as error:
-                raise ModelFitError(str(error)) from error
-        self._keep("user", model.user_factors.astype(self.dtype, copy=False))
-        self._keep("item", model.item_factors.astype(self.dtype, copy=False))
+            self._train(matrix, matrix.data, self._params(), self._device(matrix), iterated, users=users, items=items)
 
     def recalculate_user(self, userid: Any, user_items: Any) -> Array:
         """The exact factors of users with these rows, (factors,) or (n, factors). Nothing is stored.

@@ -7,8 +7,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-from likewise import _core
-from likewise.arguments import call, check_callback, whole
+from likewise.arguments import check_callback, whole
 from likewise.factor_recommender import FactorRecommender, require_gpu
 from likewise.gpu import HAS_CUDA
 from likewise.recommender_base import ModelFitError
@@ -63,11 +62,11 @@ class BayesianPersonalizedRanking(FactorRecommender):
         user_items  CSR matrix (users, items) of likes; others are converted, with a ParameterWarning
         callback    called after each epoch with (epoch from 0, its seconds, correct, skipped): of one new
                     draw for each like, how many like scores more than the item drawn, and how many of those
-                    are liked too
+                    are liked too; the model then has and answers by the factors so far
 
-        Where no user has both likes and other items, nothing is learned, and the logger says so. ModelFitError
-        for values that are not finite, and where the factors leave all bounds; ValueError for other arguments
-        out of range.
+        Where Ctrl-C or an exception of the callback ends it, the factors are those of the last epoch. Where no
+        user has both likes and other items, nothing is learned, and the logger says so. ModelFitError for values
+        that are not finite, and where the factors leave all bounds; ValueError for other arguments out of range.
         """
         check_callback(callback)
         matrix = canonical(check_csr(user_items))
@@ -85,26 +84,18 @@ class BayesianPersonalizedRanking(FactorRecommender):
             self._keep("item", items.astype(self.dtype, copy=False))
             return
 
-        def iterated(iteration: int, seconds: float, objective: float, hits: Any) -> None:
+        def iterated(iteration: int, seconds: float, objective: float, *hits: tuple[int, int]) -> None:
             bar.update(1)
             bar.set_postfix({"loss": objective / matrix.nnz})
             logger.debug("epoch %i: loss %.4f", iteration, objective / matrix.nnz)
             if callback is not None:
-                callback(iteration - 1, seconds, *hits)
+                callback(iteration - 1, seconds, *hits[0])
 
         with progress_bar(self.iterations, show_progress) as bar:
-            try:
-                model = call(
-                    _core.train_factors, matrix.indptr, matrix.indices, np.ones(matrix.nnz, dtype=np.float32), matrix.shape[1],
-                    self._params(int(random.integers(2**63))), device="cuda" if self._on_gpu() else "cpu",
-                    threads=whole(self.num_threads, "num_threads"), users=np.ascontiguousarray(users[:, :-1]),
-                    items=np.ascontiguousarray(items[:, :-1]),
-                    item_bias=np.ascontiguousarray(items[:, -1]), hits=callback is not None,
-                    on_iteration=iterated)
-            except _core.NumericalError as error:
-                raise ModelFitError(str(error)) from error
-        self._keep("user", self._with_column(model.user_factors, np.ones(len(users))))
-        self._keep("item", self._with_column(model.item_factors, np.asarray(model.item_bias)))
+            self._train(matrix, np.ones(matrix.nnz, dtype=np.float32), self._params(int(random.integers(2**63))),
+                        "cuda" if self._on_gpu() else "cpu", iterated, users=np.ascontiguousarray(users[:, :-1]),
+                        items=np.ascontiguousarray(items[:, :-1]), item_bias=np.ascontiguousarray(items[:, -1]),
+                        hits=callback is not None)
 
     def recalculate_user(self, userid: Any, user_items: Any) -> Array:
         """Refused, as in `implicit`: likewise.Bpr has recommend_new() and fold_in()."""
@@ -143,5 +134,6 @@ class BayesianPersonalizedRanking(FactorRecommender):
         table: Array = (random.random((rows, self.factors + 1), dtype=self.dtype) - 0.5) / self.factors
         return table
 
-    def _with_column(self, table: Array, column: Array) -> Array:
-        return np.column_stack([table, column]).astype(self.dtype, copy=False)
+    def _keep_learned(self, users: Array, items: Array, item_bias: Array | None) -> None:
+        super()._keep_learned(np.column_stack([users, np.ones(len(users), dtype=np.float32)]),
+                              np.column_stack([items, np.asarray(item_bias)]), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from typing import Any, TypeVar
+from typing import Any, Callable, TypeVar
 
 import numpy as np
 
@@ -37,8 +37,19 @@ class FactorRecommender(RecommenderBase):
         self.dtype = np.dtype(dtype)
         self.num_threads = num_threads
         self.random_state = random_state
-        self._tables: dict[str, Array | None] = {"user": None, "item": None}
+        self._kept: dict[str, Array | None] = {"user": None, "item": None}
         self._made: dict[tuple[str, str], Any] = {}
+        self._look: Callable[[], Any] | None = None
+
+    @property
+    def _tables(self) -> dict[str, Array | None]:
+        """The factors of both sides; while a callback of fit() is called those so far, which are copied when they are
+        first looked at."""
+        look, self._look = self._look, None
+        learned = None if look is None else look()
+        if learned is not None:
+            self._keep_learned(*learned)
+        return self._kept
 
     @property
     def user_factors(self) -> Any:
@@ -154,7 +165,7 @@ class FactorRecommender(RecommenderBase):
         return model
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_made": {}}
+        return {**vars(self), "_kept": self._tables, "_made": {}, "_look": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -187,19 +198,44 @@ class FactorRecommender(RecommenderBase):
 
     def _on(self: _Model, gpu: bool) -> _Model:
         result = copy.copy(self)
-        result._tables, result._made = dict(self._tables), {}
+        result._kept, result._made = dict(self._tables), {}
         result.use_gpu = gpu
         return result
 
     def _assign(self, side: str, table: Any) -> None:
         self._keep(side, None if table is None else table_of(table, f"{side}_factors", self.dtype))
 
+    def _train(self, matrix: Any, values: Array, params: dict[str, Any], device: str, iterated: Callable[..., None],
+               **more: Any) -> None:
+        """Trains on a CSR matrix with these values and keeps what was learned: the last factors, too, where Ctrl-C or an
+        exception of iterated(), which is called after each iteration, ends it."""
+        def listener(iteration: int, seconds: float, objective: float, look: Callable[[], Any], *hits: Any) -> None:
+            self._look = look
+            try:
+                iterated(iteration, seconds, objective, *hits)
+            finally:
+                self._look = None
+
+        try:
+            model, ended = call(_core.train_factors, matrix.indptr, matrix.indices, values, matrix.shape[1], params, device=device,
+                                threads=whole(self.num_threads, "num_threads"), on_iteration=listener, **more)
+        except _core.NumericalError as error:
+            raise ModelFitError(str(error)) from error
+        self._keep_learned(model.user_factors, model.item_factors, model.item_bias)
+        if ended is not None:
+            raise ended
+
+    def _keep_learned(self, users: Array, items: Array, item_bias: Array | None) -> None:
+        """Takes the tables of a training."""
+        self._keep("user", users.astype(self.dtype, copy=False))
+        self._keep("item", items.astype(self.dtype, copy=False))
+
     def _keep(self, side: str, table: Array | None) -> None:
         """Takes a table that nobody else writes into."""
         if table is not None:
             table = table.view()
             table.flags.writeable = False
-        self._tables[side] = table
+        self._kept[side] = table
         self._made = {key: made for key, made in self._made.items() if key[0] != side}
 
     def _norms(self, side: str) -> Array:

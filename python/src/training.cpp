@@ -216,34 +216,86 @@ class BorrowedTraining {
   std::optional<TrainingOutline> outline_;
 };
 
-/// Of an algorithm that learns factors by iterations. With `hits` (of BPR) the listener gets
-/// (correct, skipped) in place of a validation.
-[[nodiscard]] Trained train_factors(const nb::object& offsets, const In<Index>& columns,
-                                    const In<float>& values, Index cols, const nb::dict& given,
-                                    const nb::object& device, int threads,
-                                    const std::optional<InMatrix<float>>& users,
-                                    const std::optional<InMatrix<float>>& items,
-                                    const std::optional<In<float>>& item_bias, bool hits,
-                                    const nb::object& progress, const nb::object& on_iteration) {
+/// A table for Python, copied.
+[[nodiscard]] Out<float> copy_of(const MatrixView& table) {
+  auto copy = Array<float>::uninitialized(Offset{table.rows} * table.cols);
+  for (Index r = 0; r < table.rows; ++r) {
+    std::copy_n(table.row(r), table.cols, copy.begin() + Offset{r} * table.cols);
+  }
+  return give(std::move(copy),
+              {static_cast<std::size_t>(table.rows), static_cast<std::size_t>(table.cols)});
+}
+
+/// What a listener may look at while it is called: a function that copies the factors so far, as
+/// (users, items, item_bias), where item_bias may be empty; None once the training has gone on.
+class Look {
+ public:
+  explicit Look(const TrainingState& state)
+      : state_(std::make_shared<const TrainingState*>(&state)) {}
+  ~Look() { *state_ = nullptr; }
+  Look(const Look&) = delete;
+  Look& operator=(const Look&) = delete;
+
+  [[nodiscard]] nb::object function() const {
+    return nb::cpp_function([state = state_]() -> nb::object {
+      if (*state == nullptr) return nb::none();
+      const Factors& now = (*state)->factors();
+      auto bias = Array<float>::uninitialized(now.item_bias.size());
+      std::ranges::copy(now.item_bias, bias.begin());
+      return nb::make_tuple(copy_of(now.users.view()), copy_of(now.items.view()),
+                            give(std::move(bias)));
+    });
+  }
+
+ private:
+  std::shared_ptr<const TrainingState*> state_;
+};
+
+/// Of an algorithm that learns factors by iterations: (model, None), or in place of None the
+/// exception that ended the training, Ctrl-C or that of a callback; the model is then what there
+/// was. The listener gets (iteration, seconds, objective, look), with look() of Look; with `hits`
+/// (of BPR) it gets (correct, skipped) too.
+[[nodiscard]] nb::tuple train_factors(const nb::object& offsets, const In<Index>& columns,
+                                      const In<float>& values, Index cols, const nb::dict& given,
+                                      const nb::object& device, int threads,
+                                      const std::optional<InMatrix<float>>& users,
+                                      const std::optional<InMatrix<float>>& items,
+                                      const std::optional<In<float>>& item_bias, bool hits,
+                                      const nb::object& progress, const nb::object& on_iteration) {
   const BorrowedTraining training(offsets, columns, values, cols, given, device);
   const Factors start = first_factors(users, items, item_bias);
   Background background(progress);
   TrainingRun run;
   run.control = background.control();
+  if (iterates(training.asked().params)) {
+    run.control.cancel = nullptr;
+    run.stop = &background.cancelled();
+  }
   if (users && items) run.start = &start;
   run.on_iteration = [&](const TrainingState& state) {
+    if (on_iteration.is_none()) return;
     const Iteration& done = state.iterations.back();
-    if (!hits) return report(background, on_iteration, done);
-    const BprHits found = sample_hits(training.matrix(), state.factors(),
-                                      std::get<BprParams>(training.asked().params), done.iteration);
+    std::optional<BprHits> found;
+    if (hits) {
+      found = sample_hits(training.matrix(), state.factors(),
+                          std::get<BprParams>(training.asked().params), done.iteration);
+    }
     background.call([&] {
-      on_iteration(done.iteration, done.seconds, done.objective,
-                   nb::make_tuple(found.correct, found.skipped));
+      const Look look(state);
+      if (!found) {
+        on_iteration(done.iteration, done.seconds, done.objective, look.function());
+      } else {
+        on_iteration(done.iteration, done.seconds, done.objective, look.function(),
+                     nb::make_tuple(found->correct, found->skipped));
+      }
     });
   };
   std::optional<Model> model;
-  background.run(threads, [&] { model.emplace(training.train(run, "user_items")); });
-  return Trained(std::move(*model));
+  background.run(threads, [&] {
+    model.emplace(training.train(run, "user_items"));
+    background.keep_answer();
+  });
+  return nb::make_tuple(Trained(std::move(*model)), background.interruption());
 }
 
 /// The nearest rows: (indptr, indices, similarities).

@@ -147,6 +147,23 @@ def called_back(p, d, **arguments):
     return [(epoch, isinstance(seconds, float), loss) for epoch, seconds, loss in seen]
 
 
+def seen_by_callback(p, d):
+    """What a model answers in a callback of fit(), and after an exception of it."""
+    seen = []
+    model = p.als.AlternatingLeastSquares(factors=4, iterations=3, random_state=1, num_threads=1, use_cg=False, use_gpu=False)
+
+    def callback(epoch, *_):
+        seen.append(model.recommend(1, d.liked[1], N=3))
+        if epoch == 1:
+            raise LookupError
+
+    try:
+        model.fit(d.liked, show_progress=False, callback=callback)
+    except LookupError:
+        seen.append(model.recommend(1, d.liked[1], N=3))
+    return seen
+
+
 ALS = {
     "arguments": lambda p, d: arguments_of(p.als.AlternatingLeastSquares(use_gpu=False)),
     "arguments in order": lambda p, d: arguments_of(
@@ -235,6 +252,7 @@ ALS = {
     "fit on nothing": lambda p, d: fit_als(p, d, empty(d, 4)).item_factors,
     "fit on NaN": lambda p, d: fit_als(p, d, d.liked * np.nan),
     "callback": lambda p, d: called_back(p, d),
+    "fit, what a callback sees": seen_by_callback,
     "callback with loss": lambda p, d: called_back(p, d, calculate_training_loss=True),
     "callback with loss, alpha": lambda p, d: called_back(
         p, d, calculate_training_loss=True, alpha=0.3, regularization=2.0),

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """likewise under the names of `implicit`, against the formulas; and each difference that is meant."""
+import contextlib
 import copy
 import logging
+import os
 import pickle
+import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -209,6 +213,65 @@ def test_an_exception_of_a_callback_ends_fit(d):
         raise LookupError("enough")
     with pytest.raises(LookupError, match="enough"):
         p.als.AlternatingLeastSquares(factors=4).fit(d.liked, show_progress=False, callback=stop)
+
+
+BOTH_FIT = [pytest.param(fit_als, id="als"), pytest.param(fit_bpr, id="bpr")]
+
+
+def watched(fit, d, callback, **arguments):
+    """A model whose fit() calls callback(model, iteration), as far as it came."""
+    model = fit(p, d, iterations=0, **arguments)
+    model.user_factors = model.item_factors = None
+    model.iterations = 4
+    with contextlib.suppress(LookupError, KeyboardInterrupt):
+        model.fit(d.liked, show_progress=False, callback=lambda iteration, *_: callback(model, iteration))
+    return model
+
+
+@pytest.mark.parametrize("fit", BOTH_FIT)
+def test_a_callback_sees_the_factors_so_far(d, fit):
+    seen = []
+
+    def look(model, iteration):
+        ids, _ = model.recommend(1, d.liked[1], N=4)
+        copied = (pickle.loads(pickle.dumps(model)), copy.copy(model), model.to_cpu())
+        seen.append((iteration, model.user_factors, model.item_factors))
+        assert all(np.array_equal(one.recommend(1, d.liked[1], N=4)[0], ids) for one in copied)
+
+    model = watched(fit, d, look)
+    assert [iteration for iteration, *_ in seen] == [0, 1, 2, 3]
+    for (_, users, items), count in zip(seen, (1, 2, 3, 4)):
+        shorter = fit(p, d, iterations=count)
+        assert np.array_equal(users, shorter.user_factors) and np.array_equal(items, shorter.item_factors)
+    assert np.array_equal(model.item_factors, seen[-1][2]) and not seen[0][1].flags.writeable
+    before = model.item_factors
+    sums = []
+    model.fit(d.liked, show_progress=False, callback=lambda *_: sums.append(np.abs(model.item_factors - before).sum()))
+    assert 0 < sums[0] < sums[-1]  # not those of the fit() before
+
+
+@pytest.mark.parametrize("error", [LookupError, KeyboardInterrupt])
+@pytest.mark.parametrize("fit", BOTH_FIT)
+def test_what_ends_a_fit_leaves_the_factors_so_far(d, fit, error):
+    def stop(model, iteration):
+        if iteration == 1:
+            raise error
+
+    model = watched(fit, d, stop)
+    assert np.array_equal(model.user_factors, fit(p, d, iterations=2).user_factors)
+    assert np.array_equal(model.item_factors, fit(p, d, iterations=2).item_factors)
+
+
+def test_ctrl_c_leaves_the_factors_so_far(d):
+    model = p.als.AlternatingLeastSquares(factors=4, iterations=10**6, use_gpu=False)
+
+    def press(iteration, *_):
+        if iteration == 0:
+            threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT)).start()
+
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(d.liked, show_progress=False, callback=press)
+    assert model.user_factors.shape == (USERS, 4)
 
 
 def test_bpr_does_not_depend_on_threads(d):
