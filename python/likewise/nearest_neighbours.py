@@ -45,10 +45,7 @@ class ItemItemRecommender(RecommenderBase):
         weighted  CSR matrix (users, items); others are converted, with a ParameterWarning
         callback  has to be None: nothing here is repeated
         """
-        if callback is not None:
-            raise NotImplementedError(f"{type(self).__name__} has no iterations to call a callback after")
-        users = self._weighted(check_csr(weighted).T).T.tocsr()
-        self.similarity = all_pairs_knn(users, self.K, self.num_threads, show_progress).tocsr()
+        self._fit(weighted, show_progress, callback)
 
     def recommend(self, userid: Any, user_items: Any, N: int = 10, filter_already_liked_items: bool = True,
                   filter_items: Any = None, recalculate_user: bool = False, items: Any = None) -> Answer:
@@ -144,9 +141,12 @@ class ItemItemRecommender(RecommenderBase):
                                                            shape=tuple(data["shape"]))
         return model
 
-    def _weighted(self, items: Any) -> Any:
-        """The matrix (items, users) whose rows are compared."""
-        return items
+    def _fit(self, matrix: Any, show_progress: bool, callback: Any, weigh: Callable[[Any], Any] = lambda items: items) -> None:
+        """Keeps the neighbours by what weigh() makes of the matrix (items, users)."""
+        if callback is not None:
+            raise NotImplementedError(f"{type(self).__name__} has no iterations to call a callback after")
+        users = weigh(check_csr(matrix).T).T.tocsr()
+        self.similarity = all_pairs_knn(users, self.K, self.num_threads, show_progress).tocsr()
 
     def _fitted(self) -> Any:
         if self.similarity is None:
@@ -162,15 +162,17 @@ def _check_room(lists: int, width: int) -> None:
 class CosineRecommender(ItemItemRecommender):
     """Items by the cosine of their columns."""
 
-    def _weighted(self, items: Any) -> Any:
-        return normalize(items)
+    def fit(self, counts: Any, show_progress: bool = True, callback: Callable[..., Any] | None = None) -> None:
+        """As ItemItemRecommender.fit(), of a matrix (users, items) that is weighed first."""
+        self._fit(counts, show_progress, callback, normalize)
 
 
 class TFIDFRecommender(ItemItemRecommender):
     """Items by the cosine of their columns in the weights of tfidf_weight()."""
 
-    def _weighted(self, items: Any) -> Any:
-        return normalize(tfidf_weight(items))
+    def fit(self, counts: Any, show_progress: bool = True, callback: Callable[..., Any] | None = None) -> None:
+        """As ItemItemRecommender.fit(), of a matrix (users, items) that is weighed first."""
+        self._fit(counts, show_progress, callback, lambda items: normalize(tfidf_weight(items)))
 
 
 class BM25Recommender(ItemItemRecommender):
@@ -181,8 +183,9 @@ class BM25Recommender(ItemItemRecommender):
         self.K1 = K1
         self.B = B
 
-    def _weighted(self, items: Any) -> Any:
-        return bm25_weight(items, self.K1, self.B)
+    def fit(self, counts: Any, show_progress: bool = True, callback: Callable[..., Any] | None = None) -> None:
+        """As ItemItemRecommender.fit(), of a matrix (users, items) that is weighed first."""
+        self._fit(counts, show_progress, callback, lambda items: bm25_weight(items, self.K1, self.B))
 
 
 def all_pairs_knn(users: Any, K: int = 100, num_threads: int = 0, show_progress: bool = True) -> Any:

@@ -5,6 +5,7 @@ A program is a function of a Package and of Data; it returns what is to be compa
 """
 import dataclasses
 import importlib
+import inspect
 import io
 import pickle
 
@@ -39,6 +40,26 @@ def make_data():
     return Data(scipy.sparse.csr_matrix(values.astype(np.float64)),
                 random.normal(size=(USERS, FACTORS)).astype(np.float32),
                 random.normal(size=(ITEMS, FACTORS)).astype(np.float32))
+
+
+#: Classes with the names of their methods' arguments, and functions; `dtype` is written by its name.
+CLASSES = {"cpu__als": ["AlternatingLeastSquares"], "cpu__bpr": ["BayesianPersonalizedRanking"],
+           "nearest_neighbours": ["ItemItemRecommender", "CosineRecommender", "TFIDFRecommender", "BM25Recommender"]}
+FUNCTIONS = {"nearest_neighbours": ["all_pairs_knn", "bm25_weight", "tfidf_weight", "normalize"],
+             "evaluation": ["train_test_split", "leave_k_out_split", "ranking_metrics_at_k", "precision_at_k",
+                            "mean_average_precision_at_k", "ndcg_at_k", "AUC_at_k"],
+             "utils": ["check_csr", "check_random_state", "nonzeros", "augment_inner_product_matrix"]}
+
+
+def signatures(p):
+    """{function or method: its arguments with their defaults}, without constructors: those here take `use_gpu` more."""
+    methods = {f"{name}.{method}": function for module, names in CLASSES.items() for name in names
+               for method, function in inspect.getmembers(getattr(getattr(p, module), name), callable)
+               if not method.startswith("_")}
+    functions = {f"{module}.{name}": getattr(getattr(p, module), name) for module, names in FUNCTIONS.items() for name in names}
+    return {name: [one.name if one.default is one.empty else f"{one.name}={one.default!r}"
+                   for one in inspect.signature(function).parameters.values()]
+            for name, function in sorted({**methods, **functions}.items())}
 
 
 def als(p, d, **arguments):

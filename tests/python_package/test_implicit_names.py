@@ -2,6 +2,7 @@
 """likewise under the names of `implicit`, against the formulas; and each difference that is meant."""
 import contextlib
 import copy
+import json
 import logging
 import os
 import pickle
@@ -15,6 +16,7 @@ import pytest
 import scipy.sparse
 
 import implicit_programs as programs
+from conftest import ROOT
 from implicit_programs import FACTORS, ITEMS, USERS, als, bpr, fit_als, fit_bpr, knn, some
 
 p = programs.Package("likewise")
@@ -370,6 +372,16 @@ def test_copies(d):
     one = model.to_cpu()
     one.item_factors = d.item_factors * 0
     assert np.array_equal(model.item_factors, d.item_factors)
+
+
+def test_arguments_have_the_names_and_defaults_of_implicit(d):
+    ours = programs.signatures(p)
+    for name, arguments in json.loads((ROOT / "tests/golden/implicit-signatures.json").read_text()).items():
+        assert ours[name] == arguments, name
+    for name in ("CosineRecommender", "TFIDFRecommender", "BM25Recommender"):
+        model = getattr(p.nearest_neighbours, name)(K=6)
+        model.fit(counts=d.liked, show_progress=False)
+        assert (model.similarity != knn(p, d, name).similarity).nnz == 0
 
 
 def test_paths_of_the_class():

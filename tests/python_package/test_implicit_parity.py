@@ -5,6 +5,7 @@ Differences that are meant are not among them; docs/guide/from-implicit.md lists
 test_implicit_names.py has a test for each. Without `implicit` everything here is skipped.
 """
 import gzip
+import json
 import os
 import pathlib
 import warnings
@@ -147,6 +148,12 @@ def test_errors(name):
     (ours, _), (theirs, _) = outcome(program, OURS), outcome(program, THEIRS)
     assert isinstance(theirs, Exception) and type(ours) is type(theirs), (ours, theirs)
     assert word in str(ours)
+
+
+def test_signatures():
+    """What test_implicit_names.py compares with is what programs.signatures() finds in implicit."""
+    kept = json.loads((pathlib.Path(__file__).parents[1] / "golden/implicit-signatures.json").read_text())
+    assert programs.signatures(THEIRS) == kept
 
 
 @pytest.mark.parametrize("saving, loading", [(OURS, THEIRS), (THEIRS, OURS)], ids=["ours", "theirs"])
