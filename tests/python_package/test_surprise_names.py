@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """likewise.surprise without Surprise: programs as its guide has them. tests/friends/test_surprise.py compares results."""
+import importlib
 import pickle
 
 import numpy as np
@@ -30,6 +31,20 @@ def file(tmp_path):
     path = tmp_path / "u.data"
     path.write_text("1\t10\t4\t881250949\n1\t11\t2\t881250950\n2\t10\t5\t881250951\n3\t12\t1\t881250952\n2\t12\t3\t88125095\n")
     return path
+
+
+@pytest.mark.parametrize("module, names", [
+    ("builtin_datasets", "get_dataset_dir"), ("dataset", "Dataset DatasetAutoFolds DatasetUserFolds"), ("reader", "Reader"),
+    ("trainset", "Trainset"), ("utils", "get_rng"), ("model_selection.split", "KFold LeaveOneOut ShuffleSplit get_cv train_test_split"),
+    ("model_selection.search", "GridSearchCV RandomizedSearchCV"), ("model_selection.validation", "cross_validate"),
+    ("prediction_algorithms.algo_base", "AlgoBase"), ("prediction_algorithms.baseline_only", "BaselineOnly"),
+    ("prediction_algorithms.co_clustering", "CoClustering"), ("prediction_algorithms.knns", "KNNBasic KNNBaseline KNNWithMeans KNNWithZScore"),
+    ("prediction_algorithms.matrix_factorization", "NMF SVD SVDpp"), ("prediction_algorithms.predictions", "Prediction PredictionImpossible"),
+    ("prediction_algorithms.random_pred", "NormalPredictor"), ("prediction_algorithms.slope_one", "SlopeOne")])
+def test_names_are_where_surprise_has_them(module, names):
+    found = importlib.import_module(f"likewise.surprise.{module}")
+    for name in names.split():
+        assert getattr(found, name) is getattr(surprise, name, getattr(found, name)), name
 
 
 def test_files_are_read_by_a_reader(file, tmp_path, monkeypatch):

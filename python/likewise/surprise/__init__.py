@@ -9,10 +9,13 @@ Predictions of the neighbourhood classes and of BaselineOnly are Surprise's; SVD
 order. from-surprise.md says what differs.
 """
 from likewise.surprise import accuracy, dump, model_selection, prediction_algorithms
-from likewise.surprise.data import Dataset, Reader, Trainset, get_dataset_dir
+from likewise.surprise.builtin_datasets import get_dataset_dir
+from likewise.surprise.dataset import Dataset
 from likewise.surprise.prediction_algorithms import (
     NMF, SVD, AlgoBase, BaselineOnly, CoClustering, KNNBaseline, KNNBasic, KNNWithMeans, KNNWithZScore, NormalPredictor,
     Prediction, PredictionImpossible, SlopeOne, SVDpp)
+from likewise.surprise.reader import Reader
+from likewise.surprise.trainset import Trainset
 
 __all__ = [
     "AlgoBase", "BaselineOnly", "CoClustering", "Dataset", "KNNBaseline", "KNNBasic", "KNNWithMeans", "KNNWithZScore", "NMF",
