@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from likewise import surprise
-from likewise.surprise import (NMF, SVD, AlgoBase, BaselineOnly, CoClustering, Dataset, KNNBaseline, KNNBasic, NormalPredictor,
-                               PredictionImpossible, Reader, SlopeOne, SVDpp, accuracy, dump)
+from likewise.surprise import (NMF, SVD, AlgoBase, BaselineOnly, CoClustering, Dataset, KNNBaseline, KNNBasic, KNNWithMeans,
+                               KNNWithZScore, NormalPredictor, PredictionImpossible, Reader, SlopeOne, SVDpp, accuracy, dump)
 from likewise.surprise.model_selection import (GridSearchCV, KFold, PredefinedKFold, RandomizedSearchCV, cross_validate,
                                                train_test_split)
 
@@ -167,6 +167,86 @@ def test_algorithms_are_kept_in_files(folds, tmp_path):
     told, again = dump.load(tmp_path / "kept")
     assert again.test(folds[1]) == predictions == told and len(again.get_neighbors(0, 4)) == 4
     assert pickle.loads(pickle.dumps(SVD(n_factors=2, n_epochs=2, random_state=1).fit(folds[0]))).qi.shape[1] == 2
+
+
+@pytest.fixture(scope="module")
+def few():
+    """Seven ratings, two of them of one pair."""
+    frame = pd.DataFrame({"user": [1, 1, 2, 2, 3, 1, 3], "item": [1, 2, 1, 2, 2, 1, 3], "value": [5, 3, 4, 1, 2, 4, 5]})
+    return Dataset.load_from_df(frame, Reader()).build_full_trainset()
+
+
+@pytest.mark.parametrize("method, users, items", [
+    ("sgd", [0.1429680142747587, -0.16300669926714834, 0.02532841800308072],
+     [0.22780165784946102, -0.3713802314701541, 0.1493126508774806]),
+    ("als", [0.09107950733397757, -0.1017290090666798, 0.01953706382376296],
+     [0.20260428528341856, -0.3303539882927188, 0.1410810461458917])])
+def test_biases_are_those_of_surprise(few, method, users, items):
+    """Numbers of Surprise 1.1.5. tests/friends/test_surprise.py compares more."""
+    algo = BaselineOnly(bsl_options={"method": method}, verbose=False).fit(few)
+    assert algo.bu == pytest.approx(users, abs=1e-15) and algo.bi == pytest.approx(items, abs=1e-15)
+    near = KNNBaseline(bsl_options={"method": method}, verbose=False).fit(few)
+    assert near.bu == pytest.approx(users, abs=1e-15) and near.by == pytest.approx(items, abs=1e-15)
+
+
+def test_all_ratings_of_a_pair_count(few):
+    algo = KNNWithZScore(verbose=False).fit(few)
+    assert algo.sim == pytest.approx(np.array([[1, 0.375, 0.5], [0.375, 1, 0.5], [0.5, 0.5, 1]]))
+    assert algo.means == pytest.approx([4, 2.5, 3.5]) and algo.sigmas == pytest.approx([np.sqrt(2 / 3), 1.5, 1.5])
+    assert algo.predict(2, 3).est == pytest.approx(4) and algo.predict(1, 3).est == pytest.approx(4 + np.sqrt(2 / 3))
+    for make in (lambda: SVD(n_epochs=1, n_factors=2), lambda: NMF(n_epochs=1, n_factors=2)):
+        with pytest.warns(UserWarning, match="1 of 7 ratings are of pairs that have a later one.*Surprise trains on all"):
+            make().fit(few)
+
+
+@pytest.mark.parametrize("users", [True, False])
+@pytest.mark.parametrize("name", ["msd", "cosine", "pearson", "pearson_baseline"])
+def test_the_engine_and_the_definitions_agree(folds, name, users):
+    options = {"sim_options": {"name": name, "user_based": users, "min_support": 2}, "verbose": False, "min_k": 2, "k": 9}
+    for kind in (KNNBasic, KNNWithMeans, KNNWithZScore, KNNBaseline) if users else (KNNBaseline,):
+        engine, plain = kind(**options), kind(**options)
+        plain._needs_definition = lambda: True
+        found = [algo.fit(folds[0]).test([*folds[1][:200], ("nobody", 1, 3.0)]) for algo in (engine, plain)]
+        assert engine.sim == pytest.approx(plain.sim, abs=1e-5)
+        assert [one.details for one in found[0]] == [one.details for one in found[1]]
+        # Ratings are whole numbers: of neighbours that are equally similar either may be the last of nine.
+        assert np.median(np.abs([one.est - other.est for one, other in zip(*found)])) < 1e-4
+
+
+def test_a_prediction_looks_at_one_row_of_similarities(folds):
+    algo = KNNBasic(verbose=False).fit(folds[0])
+    kept, seen = algo.sim, []
+
+    class Rows:
+        def __getitem__(self, key):
+            seen.append(key[0])
+            return kept[key]
+
+    algo.sim = Rows()
+    uid, iid, _ = folds[0].build_testset()[0]
+    expected = KNNBasic(verbose=False).fit(folds[0]).predict(uid, iid)
+    assert algo.predict(uid, iid) == expected and set(seen) == {folds[0].to_inner_uid(uid)}
+
+
+def test_estimates_are_numbers_or_pairs(folds):
+    for algo in (SVD(n_epochs=1), BaselineOnly(verbose=False), NMF(n_epochs=1), SlopeOne(), NormalPredictor()):
+        assert isinstance(algo.fit(folds[0]).estimate(0, 0), float)
+    score, details = KNNBasic(verbose=False).fit(folds[0]).estimate(0, 0)
+    assert isinstance(score, float) and set(details) == {"actual_k"}
+    assert isinstance(KNNBaseline(verbose=False).fit(folds[0]).estimate("UKN__x", 0), float)
+
+
+def test_what_was_asked_for_is_kept():
+    algo = SVD(lr_all=0.01, reg_all=0.1)
+    assert (algo.biased, algo.init_mean, algo.lr_bu, algo.lr_qi, algo.reg_bi, algo.reg_pu) == (True, 0, 0.01, 0.01, 0.1, 0.1)
+    assert (NMF().reg_pu, NMF().reg_bu, NMF().lr_bi, NMF().init_high) == (0.06, 0.02, 0.005, 1)
+
+
+def test_a_second_fit_forgets_the_first(folds, few):
+    algo = KNNBaseline(verbose=False).fit(folds[0])
+    assert len(algo.bu) == len(algo.means) == len(algo.sim) == folds[0].n_users
+    algo.fit(few)
+    assert len(algo.bu) == len(algo.means) == len(algo.sim) == algo.n_x == 3
 
 
 def test_a_seed_and_numpys_state_decide(folds):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import collections
 import functools
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from likewise.interactions import Interactions
 from likewise.surprise.reader import RawRating
@@ -37,21 +39,27 @@ class Trainset:
         self._raw_users, self._raw_items = list(self._users), list(self._items)
 
     def knows_user(self, uid: Any) -> bool:
+        """Whether an inner id is a user's."""
         return uid in self.ur
 
     def knows_item(self, iid: Any) -> bool:
+        """Whether an inner id is an item's."""
         return iid in self.ir
 
     def to_inner_uid(self, ruid: Any) -> int:
+        """The inner id of a user; ValueError where it has no rating."""
         return _inner(self._users, ruid, "user")
 
     def to_inner_iid(self, riid: Any) -> int:
+        """The inner id of an item; ValueError where it has no rating."""
         return _inner(self._items, riid, "item")
 
     def to_raw_uid(self, iuid: int) -> Any:
+        """The id of a user in the data."""
         return _raw(self._raw_users, iuid, "user")
 
     def to_raw_iid(self, iiid: int) -> Any:
+        """The id of an item in the data."""
         return _raw(self._raw_items, iiid, "item")
 
     def all_ratings(self) -> Iterator[tuple[int, int, float]]:
@@ -59,9 +67,11 @@ class Trainset:
         return ((user, item, rating) for user, rated in self.ur.items() for item, rating in rated)
 
     def all_users(self) -> range:
+        """All inner ids of users."""
         return range(self.n_users)
 
     def all_items(self) -> range:
+        """All inner ids of items."""
         return range(self.n_items)
 
     def build_testset(self) -> list[tuple[Any, Any, float]]:
@@ -77,12 +87,28 @@ class Trainset:
 
     @functools.cached_property
     def global_mean(self) -> float:
+        """The mean of all ratings."""
         return float(np.mean([rating for _, _, rating in self.all_ratings()]))
 
-    def interactions(self) -> Interactions:
-        """The same, as likewise trains on it: inner ids. Of several ratings of a pair the last counts."""
+    @functools.cached_property
+    def _columns(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        """Inner users, inner items and ratings, as all_ratings() has them."""
         users, items, ratings = zip(*self.all_ratings())
-        return Interactions((np.array(users), np.array(items), np.array(ratings)))
+        return np.array(users), np.array(items), np.array(ratings, dtype=np.float64)
+
+    @functools.cached_property
+    def _repeated(self) -> int:
+        """How many ratings are of pairs that have another."""
+        users, items, _ = self._columns
+        return self.n_ratings - len(np.unique(users * self.n_items + items))
+
+    def interactions(self) -> Interactions:
+        """The same, as likewise trains on it: inner ids. Of several ratings of a pair the last counts, and a warning
+        says so."""
+        if self._repeated:
+            warnings.warn(f"{self._repeated} of {self.n_ratings} ratings are of pairs that have a later one: of each pair the last "
+                          "counts, where Surprise trains on all", UserWarning, stacklevel=2)
+        return Interactions(self._columns)
 
 
 def _inner(known: dict[Any, int], raw: Any, what: str) -> int:

@@ -2,16 +2,20 @@
 """What all algorithms have in common."""
 from __future__ import annotations
 
+import functools
 import heapq
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from likewise.estimators import Bias
-from likewise.model import Model
+from likewise.surprise import similarities
+from likewise.surprise.prediction_algorithms.optimize_baselines import baseline_als, baseline_sgd
 from likewise.surprise.prediction_algorithms.predictions import Prediction, PredictionImpossible
 from likewise.surprise.prediction_algorithms.words import SIMILARITIES, Table, baseline_words, neighbour_words
 from likewise.surprise.trainset import Trainset
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class AlgoBase:
@@ -25,7 +29,10 @@ class AlgoBase:
         self.bsl_options: dict[str, Any] = kwargs.get("bsl_options", {})
         self.sim_options: dict[str, Any] = {"user_based": True, **kwargs.get("sim_options", {})}
 
-    def fit(self, trainset: Trainset) -> Any:
+    def fit(self, trainset: Trainset) -> Self:
+        """Takes the ratings to train on, and forgets what was computed of others."""
+        for name in [one for one in vars(self) if isinstance(getattr(type(self), one, None), functools.cached_property)]:
+            del vars(self)[name]
         self.trainset = trainset
         self._baselines: tuple[Table, Table] | None = None
         vars(self).pop("_sim", None)
@@ -37,6 +44,7 @@ class AlgoBase:
         raise NotImplementedError(f"{type(self).__name__} has no estimate(u, i)")
 
     def default_prediction(self) -> float:
+        """What is predicted where nothing can be estimated: the mean of all ratings."""
         return self._mean
 
     def predict(self, uid: Any, iid: Any, r_ui: float | None = None, clip: bool = True, verbose: bool = False) -> Prediction:
@@ -51,16 +59,39 @@ class AlgoBase:
     def compute_baselines(self) -> tuple[Table, Table]:
         """Biases of users and of items, by inner id."""
         if self._baselines is None:
+            method = baseline_words(self.bsl_options)["baseline_method"]
             if self.verbose:
-                print("Estimating biases using", self.bsl_options.get("method", "als") + "...")
-            model = Bias(**baseline_words(self.bsl_options)).fit(self.trainset.interactions()).model_
-            self._baselines = self._by_inner_id(model)
+                print("Estimating biases using", method + "...")
+            self._baselines = (baseline_sgd if method == "sgd" else baseline_als)(self)
         return self._baselines
 
     def compute_similarities(self) -> Table:
         """Similarities of all users, or items, by inner id."""
         if self.verbose:
             print(f"Computing the {self._similarity_name()} similarity matrix...")
+        found = (self._similarities_by_definition if self._needs_definition() else self._similarities_of_engine)()
+        if self.verbose:
+            print("Done computing similarity matrix.")
+        return found
+
+    def _needs_definition(self) -> bool:
+        """Whether the engine's data do not hold what Surprise trains on: several ratings of a pair, or, of steps of
+        baselines, their order."""
+        in_order = self._similarity_name() == "pearson_baseline" and self.bsl_options.get("method") == "sgd"
+        return in_order or self.trainset._repeated > 0
+
+    def _similarities_by_definition(self) -> Table:
+        name, trainset, users = self._similarity_name(), self.trainset, self.sim_options["user_based"]
+        n, yr = (trainset.n_users, trainset.ir) if users else (trainset.n_items, trainset.ur)
+        support = int(self.sim_options.get("min_support", 1))
+        if name != "pearson_baseline":
+            found: Table = getattr(similarities, name)(n, yr, support)
+            return found
+        baselines = self.compute_baselines()
+        bx, by = baselines if users else baselines[::-1]
+        return similarities.pearson_baseline(n, yr, support, self._mean, bx, by, float(self.sim_options.get("shrinkage", 100)))
+
+    def _similarities_of_engine(self) -> Table:
         users = self.sim_options["user_based"]
         n = self.trainset.n_users if users else self.trainset.n_items
         signs: dict[str, Any] = {} if self._similarity_name() == "msd" else {"keep_negative": True}  # msd has none
@@ -69,8 +100,6 @@ class AlgoBase:
         found = np.eye(n)
         there = lists.indices >= 0
         found[np.nonzero(there)[0], lists.ids[there]] = lists.scores[there]
-        if self.verbose:
-            print("Done computing similarity matrix.")
         return found
 
     def get_neighbors(self, iid: int, k: int) -> list[int]:
@@ -118,10 +147,3 @@ class AlgoBase:
         if verbose:
             print(made)
         return made
-
-    def _by_inner_id(self, model: Model) -> tuple[Table, Table]:
-        biases = [np.zeros(self.trainset.n_users), np.zeros(self.trainset.n_items)]
-        for place, (ids, learned) in enumerate(((model.users, model.user_bias), (model.items, model.item_bias))):
-            if learned is not None:
-                biases[place][np.asarray(ids)] = learned
-        return biases[0], biases[1]

@@ -11,7 +11,6 @@ from likewise.estimators import Als, Sgd
 from likewise.surprise.prediction_algorithms.absent import Absent
 from likewise.surprise.prediction_algorithms.trained import Trained
 from likewise.surprise.prediction_algorithms.words import seed_of
-from likewise.surprise.trainset import Trainset
 
 
 class SVD(Trained):
@@ -34,26 +33,26 @@ class SVD(Trained):
                  for name, rate in (("lr_bu", lr_bu), ("lr_bi", lr_bi), ("lr_pu", lr_pu), ("lr_qi", lr_qi))}
         if len(set(rates.values())) > 1:
             raise ValueError(f"learning rates differ, {rates}: likewise has one, lr_all")
-        self.lr_all = rates["lr_pu"]
+        self.biased, self.init_mean, self.lr_all = biased, init_mean, rates["lr_pu"]
+        self.lr_bu = self.lr_bi = self.lr_pu = self.lr_qi = self.lr_all
         weights = [[reg_all if one is None else one for one in pair] for pair in ((reg_bu, reg_bi), (reg_pu, reg_qi))]
         for names, pair in zip(("reg_bu and reg_bi", "reg_pu and reg_qi"), weights):
             if pair[0] != pair[1]:
                 raise ValueError(f"{names} differ, {pair[0]} and {pair[1]}: likewise has one for both")
-        self.reg_biases, self.reg_factors = weights[0][0], weights[1][0]
+        self.reg_bu = self.reg_bi = weights[0][0]
+        self.reg_pu = self.reg_qi = weights[1][0]
 
     def _estimator(self) -> Estimator:
         # Our rate and first spread are relative to the spread of the ratings: math.md.
         spread = float(np.std([rating for _, _, rating in self.trainset.all_ratings()])) or 1.0
         return Sgd(factors=self.n_factors, iterations=self.n_epochs, schedule="constant",
-                   learning_rate=self.lr_all * spread, regularization=float(self.reg_factors), regularization_exponent=1.0,
+                   learning_rate=self.lr_all * spread, regularization=float(self.reg_pu), regularization_exponent=1.0,
                    init_stddev=self.init_std_dev * float(np.sqrt(self.n_factors / spread)), seed=seed_of(self.random_state),
-                   bias_regularization=float(self.reg_biases))
+                   bias_regularization=float(self.reg_bu))
 
-    def fit(self, trainset: Trainset) -> Any:
-        super().fit(trainset)
+    def _learn(self) -> None:
         self.bu, self.bi = self._by_inner_id(self.model_)
         self.pu, self.qi = self._factors(self.model_)
-        return self
 
 
 class NMF(Trained):
@@ -76,22 +75,21 @@ class NMF(Trained):
         weights = {"reg_pu": reg_pu, "reg_qi": reg_qi, **({"reg_bu": reg_bu, "reg_bi": reg_bi} if biased else {})}
         if len(set(weights.values())) > 1:
             raise ValueError(f"weights differ, {weights}: likewise has one for all of them")
-        self.reg = float(reg_pu)
+        self.reg_pu, self.reg_qi, self.reg_bu, self.reg_bi = reg_pu, reg_qi, reg_bu, reg_bi
+        self.lr_bu, self.lr_bi, self.init_low, self.init_high = lr_bu, lr_bi, init_low, init_high
 
     def _estimator(self) -> Estimator:
         return Als(feedback="explicit", factors=self.n_factors, iterations=self.n_epochs, biases=self.biased,
-                   regularization=self.reg, regularization_exponent=1.0, nonnegative=True, init_stddev=1.0,
+                   regularization=float(self.reg_pu), regularization_exponent=1.0, nonnegative=True, init_stddev=1.0,
                    seed=seed_of(self.random_state))
 
     def _refusals(self, users: Any, items: Any) -> list[str | dict[str, Any]]:
         unknown = (np.asarray(users) < 0) | (np.asarray(items) < 0)
         return ["User and item are unknown." if one and not self.biased else {} for one in unknown]
 
-    def fit(self, trainset: Trainset) -> Any:
-        super().fit(trainset)
+    def _learn(self) -> None:
         self.bu, self.bi = self._by_inner_id(self.model_)
         self.pu, self.qi = self._factors(self.model_)
-        return self
 
 
 class SVDpp(Absent):

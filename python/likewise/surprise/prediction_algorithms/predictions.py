@@ -10,6 +10,8 @@ class PredictionImpossible(Exception):
 
 
 class Prediction(NamedTuple):
+    """A user, an item, the rating if there is one, its estimate, and details: was_impossible and more."""
+
     uid: Any
     iid: Any
     r_ui: float | None

@@ -2,7 +2,7 @@
 """Differences of items."""
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -11,12 +11,16 @@ from likewise.surprise.prediction_algorithms.algo_base import AlgoBase
 from likewise.surprise.prediction_algorithms.predictions import PredictionImpossible
 from likewise.surprise.trainset import Trainset
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 
 class SlopeOne(AlgoBase):
     """The user's mean and the mean of dev(i, j) over all j that the user has rated, where dev(i, j) is the mean difference
     of the ratings of i and j by those who have rated both (Lemire and Maclachlan 2005). Keeps n_items^2 numbers."""
 
-    def fit(self, trainset: Trainset) -> Any:
+    def fit(self, trainset: Trainset) -> Self:
+        """Trains on these ratings."""
         super().fit(trainset)
         users, items, ratings = (np.array(column) for column in zip(*trainset.all_ratings()))
         shape = trainset.n_users, trainset.n_items
@@ -29,6 +33,7 @@ class SlopeOne(AlgoBase):
         return self
 
     def estimate(self, u: Any, i: Any) -> float:
+        """An estimate of inner ids; or PredictionImpossible."""
         if not (self.trainset.knows_user(u) and self.trainset.knows_item(i)):
             raise PredictionImpossible("User and/or item is unknown.")
         rated = [j for j, _ in self.trainset.ur[u] if self.freq[i, j] > 0]
