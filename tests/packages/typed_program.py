@@ -6,6 +6,8 @@ import sys
 import numpy as np
 
 import likewise
+from likewise.surprise import Dataset, KNNBasic, Reader
+from likewise.surprise.model_selection import cross_validate
 
 data = likewise.Interactions(sys.argv[1])
 train, test = likewise.split(data, "last")
@@ -21,3 +23,10 @@ reveal_type(likewise.__version__)  # str
 share: float = model.evaluate(test)["ndcg@10"]
 scores = model.predict(["ann", "bob"], ["m1", "m2"])
 print(np.round(scores, 3), share, len(lists))
+ratings = Dataset.load_from_df(train.to_pandas()[["user", "item", "value"]], Reader(rating_scale=(1, 5)))
+trainset = ratings.build_full_trainset()
+knn = KNNBasic(verbose=False).fit(trainset)
+reveal_type(ratings)  # likewise.surprise.dataset.DatasetAutoFolds
+reveal_type(knn)  # likewise.surprise.prediction_algorithms.knns.KNNBasic
+estimate: float = knn.predict("ann", "m1").est
+print(trainset.n_ratings, estimate, cross_validate(KNNBasic(verbose=False), ratings, cv=2)["test_rmse"].shape)

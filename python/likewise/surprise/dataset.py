@@ -22,7 +22,7 @@ class Dataset:
         self.reader = reader
 
     @classmethod
-    def load_builtin(cls, name: str = "ml-100k", prompt: bool = True) -> Dataset:
+    def load_builtin(cls, name: str = "ml-100k", prompt: bool = True) -> DatasetAutoFolds:
         """A data set by its name, from the folder of data sets. Nothing is downloaded."""
         place, _, source = builtin(name)
         path = pathlib.Path(get_dataset_dir()) / place
@@ -33,13 +33,14 @@ class Dataset:
         return cls.load_from_file(path, Reader(name))
 
     @classmethod
-    def load_from_file(cls, file_path: Any, reader: Reader) -> Dataset:
+    def load_from_file(cls, file_path: Any, reader: Reader) -> DatasetAutoFolds:
+        """The ratings of a file, a line each, as the reader has it."""
         made = DatasetAutoFolds(reader)
         made.raw_ratings = made.read_ratings(file_path)
         return made
 
     @classmethod
-    def load_from_df(cls, df: Any, reader: Reader) -> Dataset:
+    def load_from_df(cls, df: Any, reader: Reader) -> DatasetAutoFolds:
         """A frame whose columns are user, item and rating, in this order."""
         if len(df.columns) != 3:
             raise ValueError(f"the frame must have three columns, user, item and rating in this order; it has {list(df.columns)}")
@@ -49,7 +50,7 @@ class Dataset:
         return made
 
     @classmethod
-    def load_from_folds(cls, folds_files: Iterable[tuple[Any, Any]], reader: Reader) -> Dataset:
+    def load_from_folds(cls, folds_files: Iterable[tuple[Any, Any]], reader: Reader) -> DatasetUserFolds:
         """Pairs of a training and a test file, for PredefinedKFold."""
         made = DatasetUserFolds(reader)
         made.folds_files = list(folds_files)
@@ -59,13 +60,16 @@ class Dataset:
         return made
 
     def read_ratings(self, file_name: Any) -> list[RawRating]:
+        """(user, item, rating, time or None) of the lines of a file."""
         with open(os.path.expanduser(file_name), encoding="utf-8") as file:
             return [self.reader.parse_line(line) for line in itertools.islice(file, self.reader.skip_lines, None)]
 
     def construct_trainset(self, raw_trainset: Iterable[RawRating]) -> Trainset:
+        """These ratings to train on."""
         return Trainset(raw_trainset, self.reader.rating_scale)
 
     def construct_testset(self, raw_testset: Iterable[RawRating]) -> list[tuple[Any, Any, float]]:
+        """These ratings to test on: (user, item, rating) each."""
         return [(user, item, rating) for user, item, rating, _ in raw_testset]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 
 def dump(file_name: Any, predictions: Any = None, algo: Any = None, verbose: int = 0) -> None:
+    """Writes predictions and an algorithm, or one of them."""
     with open(file_name, "wb") as file:
         pickle.dump({"predictions": predictions, "algo": algo}, file, protocol=pickle.HIGHEST_PROTOCOL)
     if verbose:

@@ -68,6 +68,7 @@ class _Search:
         return self._refitted("test").test(testset, verbose)
 
     def predict(self, *args: Any) -> Any:
+        """A prediction of the best, which refit has trained."""
         return self._refitted("predict").predict(*args)
 
     def _refitted(self, what: str) -> Any:

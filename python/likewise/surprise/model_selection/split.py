@@ -29,6 +29,7 @@ class KFold:
         self.n_splits, self.random_state, self.shuffle = n_splits, random_state, shuffle
 
     def split(self, data: Dataset) -> Iterator[Fold]:
+        """(trainset, testset) of each fold."""
         count = len(data.raw_ratings)
         if not 2 <= self.n_splits <= count:
             raise ValueError(f"n_splits is {self.n_splits}: from 2 to the {count} ratings are possible")
@@ -39,6 +40,7 @@ class KFold:
             yield _part(data, np.delete(places, test), places[test])
 
     def get_n_folds(self) -> int:
+        """How many folds there are."""
         return self.n_splits
 
 
@@ -49,11 +51,13 @@ class RepeatedKFold:
         self.n_splits, self.n_repeats, self.random_state = n_splits, n_repeats, random_state
 
     def split(self, data: Dataset) -> Iterator[Fold]:
+        """(trainset, testset) of each fold."""
         random = get_rng(self.random_state)
         for _ in range(self.n_repeats):
             yield from KFold(self.n_splits, random, True).split(data)
 
     def get_n_folds(self) -> int:
+        """How many folds there are."""
         return self.n_repeats * self.n_splits
 
 
@@ -80,6 +84,7 @@ class ShuffleSplit:
         return train, test
 
     def split(self, data: Dataset) -> Iterator[Fold]:
+        """(trainset, testset) of each fold."""
         train, test = self._sizes(len(data.raw_ratings))
         random = get_rng(self.random_state)
         for _ in range(self.n_splits):
@@ -87,6 +92,7 @@ class ShuffleSplit:
             yield _part(data, places[:train], places[train:train + test])
 
     def get_n_folds(self) -> int:
+        """How many folds there are."""
         return self.n_splits
 
 
@@ -103,6 +109,7 @@ class LeaveOneOut:
         self.n_splits, self.random_state, self.min_n_ratings = n_splits, random_state, min_n_ratings
 
     def split(self, data: Dataset) -> Iterator[Fold]:
+        """(trainset, testset) of each fold."""
         by_user = defaultdict(list)
         for place, (user, *_) in enumerate(data.raw_ratings):
             by_user[user].append(place)
@@ -120,6 +127,7 @@ class LeaveOneOut:
             yield _part(data, np.array(train), np.array(test))
 
     def get_n_folds(self) -> int:
+        """How many folds there are."""
         return self.n_splits
 
 
@@ -127,11 +135,13 @@ class PredefinedKFold:
     """The folds of Dataset.load_from_folds()."""
 
     def split(self, data: DatasetUserFolds) -> Iterator[Fold]:
+        """(trainset, testset) of each fold."""
         self.n_splits = len(data.folds_files)
         for train, test in data.folds_files:
             yield data.construct_trainset(data.read_ratings(train)), data.construct_testset(data.read_ratings(test))
 
     def get_n_folds(self) -> int:
+        """How many folds there are."""
         return self.n_splits
 
 
