@@ -169,12 +169,15 @@ class Interactions(Framed):
         times: Any = self._core.times()
         return None if times is None else times[0].view(f"datetime64[{times[1]}]")
 
-    def to_csr(self) -> Any:
-        """scipy.sparse.csr_array, users x items; index r is users.take(r). Shares the memory: it
-        cannot be written to."""
+    def to_csr(self, *, copy: bool = True) -> Any:
+        """scipy.sparse.csr_array, users x items; index r is users.take(r). It is the caller's to write into, and takes 8
+        bytes for each entry and 4 for each user more. copy=False shares the memory of the interactions: it cannot be
+        written to, and packages that ask for arrays to write into refuse it."""
         import scipy.sparse
         indptr, indices, values = self._core.csr()
-        matrix = scipy.sparse.csr_array((values, indices, indptr), shape=self.shape, copy=False)
+        if self.nnz <= np.iinfo(indices.dtype).max:
+            indptr = indptr.astype(indices.dtype)  # else SciPy makes the columns as wide as the offsets
+        matrix = scipy.sparse.csr_array((values, indices, indptr), shape=self.shape, copy=copy)
         matrix.has_sorted_indices = True
         matrix.has_canonical_format = True
         return matrix

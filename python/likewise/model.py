@@ -620,7 +620,7 @@ class Answers:
         indptr, items, _ = self._core.history()
         known = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)) * len(self.items) + items
         places = [mine.find(np.asarray(theirs)) for mine, theirs in ((self.users, data.users), (self.items, data.items))]
-        entries = data.to_csr().tocoo()
+        entries = data.to_csr(copy=False).tocoo()
         rows, cols = places[0][entries.row], places[1][entries.col]
         return bool((rows >= 0).all() and np.isin(rows.astype(np.int64) * len(self.items) + cols, known).all())
 

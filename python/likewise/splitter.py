@@ -57,7 +57,7 @@ class Splitter:
 
 def _keys(data: Interactions) -> Places:
     """A number for the pair of each row. They rise."""
-    matrix = data.to_csr()
+    matrix = data.to_csr(copy=False)
     users = np.repeat(np.arange(data.shape[0], dtype=np.int64), np.diff(matrix.indptr))
     return users * data.shape[1] + matrix.indices  # type: ignore[no-any-return]
 

@@ -15,6 +15,7 @@ import pytest
 import scipy.sparse
 
 import implicit_programs as programs
+import likewise
 
 pytest.importorskip("implicit", reason="needs implicit: pip install 'implicit==0.7.*'")
 
@@ -154,6 +155,15 @@ def test_signatures():
     """What test_implicit_names.py compares with is what programs.signatures() finds in implicit."""
     kept = json.loads((pathlib.Path(__file__).parents[1] / "golden/implicit-signatures.json").read_text())
     assert programs.signatures(THEIRS) == kept
+
+
+def test_implicit_takes_the_matrix_of_interactions():
+    matrix = scipy.sparse.csr_matrix(likewise.Interactions(programs.make_data().liked).to_csr())
+    train, _ = THEIRS.evaluation.train_test_split(matrix, random_state=1)
+    for model in (THEIRS.als.AlternatingLeastSquares(factors=4), THEIRS.bpr.BayesianPersonalizedRanking(factors=4),
+                  THEIRS.nearest_neighbours.BM25Recommender()):
+        model.fit(matrix, show_progress=False)
+        assert len(model.recommend(1, train[1], N=3)[0]) == 3
 
 
 @pytest.mark.parametrize("saving, loading", [(OURS, THEIRS), (THEIRS, OURS)], ids=["ours", "theirs"])

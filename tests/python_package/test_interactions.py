@@ -212,9 +212,20 @@ def test_a_broken_matrix_is_refused(triples):
         Interactions(matrix)
 
 
-def test_the_matrix_is_shared_and_read_only(ratings):
+def test_the_matrix_is_a_copy_to_write_into(ratings):
     matrix = ratings.to_csr()
-    assert not matrix.data.flags.writeable and not matrix.data.flags.owndata
+    kept = matrix.copy()
+    assert all(part.flags.writeable for part in (matrix.data, matrix.indices, matrix.indptr))
+    assert matrix.indices.dtype == matrix.indptr.dtype == np.int32 and matrix.data.dtype == np.float32
+    matrix.data[matrix.data < 4] = 0
+    matrix.eliminate_zeros()
+    assert matrix.nnz < kept.nnz and (ratings.to_csr() != kept).nnz == 0
+
+
+def test_the_matrix_is_shared_and_read_only_on_request(ratings):
+    matrix, again = (ratings.to_csr(copy=False) for _ in range(2))
+    assert np.shares_memory(matrix.data, again.data) and np.shares_memory(matrix.indices, again.indices)
+    assert not matrix.data.flags.writeable and not matrix.indices.flags.writeable and (matrix != ratings.to_csr()).nnz == 0
     with pytest.raises(ValueError):
         matrix.data[0] = 3
 

@@ -3,4 +3,4 @@
 from likewise.lazy import absent
 
 __getattr__ = absent("likewise.datasets",
-                     "likewise downloads no data; likewise.Interactions(FILE) reads the files of MovieLens and others as they come, and its to_csr() is the matrix")
+                     "likewise downloads no data; likewise.Interactions(FILE) reads the files of MovieLens and others as they come, and scipy.sparse.csr_matrix(its to_csr()) is the matrix of users and items")
