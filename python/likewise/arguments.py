@@ -22,16 +22,25 @@ _REFUSAL = "incompatible function arguments"
 
 
 def call(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """function(...); TypeError that names an argument of another type, ValueError for a number beyond
-    the range of its type."""
-    _refuse_bools(function, args, kwargs)
+    """function(...), where a bool of NumPy is one of Python; TypeError that names an argument of another type,
+    ValueError for a number beyond the range of its type."""
+    plain: Any = [_plain(one) for one in args]
+    named: Any = {name: _plain(one) for name, one in kwargs.items()}
+    _refuse_bools(function, plain, named)
     try:
-        return function(*args, **kwargs)
+        return function(*plain, **named)
     except TypeError as error:
         told = str(error)
         if _REFUSAL not in told:
             raise
-    raise _in_words(_signature(told), args, kwargs)
+    raise _in_words(_signature(told), plain, named)
+
+
+def _plain(value: Any) -> Any:
+    """The same without NumPy's bools, which the extension does not know; parameters are a dict."""
+    if isinstance(value, np.bool_):
+        return bool(value)
+    return {name: _plain(one) for name, one in value.items()} if type(value) is dict else value
 
 
 def no_parameter(whose: str, name: str, known: Sequence[str]) -> str:
@@ -196,7 +205,7 @@ _WORDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "int": ("a whole number", lambda value: isinstance(value, numbers.Integral)),
     "float": ("a number", lambda value: isinstance(value, numbers.Real)),
     "str": ("text (str)", lambda value: isinstance(value, str)),
-    "bool": ("True or False", lambda value: isinstance(value, (bool, np.bool_))),
+    "bool": ("True or False", lambda value: isinstance(value, bool)),
     "dict": ("a dict", lambda value: isinstance(value, dict)),
     "tuple": ("a tuple", lambda value: isinstance(value, tuple)),
     "None": ("None", lambda value: value is None),

@@ -96,7 +96,7 @@ class Interactions(Framed):
         if min_value is not None:
             options["min_value"] = min_value
         for name, number in options.items():
-            if isinstance(number, bool):
+            if isinstance(number, (bool, np.bool_)):
                 raise TypeError(f"{name} must be a number, not {number}")
         options |= _times_and_words(values, since, until, half_life, now)
         if decimal != ".":

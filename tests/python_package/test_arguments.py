@@ -32,6 +32,21 @@ def kinds_of_data(frame, folder):
     yield str(folder / "rows.csv").encode()
 
 
+def test_bools_of_numpy_are_bools(ratings, model):
+    yes, no = np.bool_(True), np.bool_(False)
+    explicit = Als(feedback="explicit", biases=no, iterations=1, factors=4)
+    assert explicit.plan(ratings).parameters["biases"] is False and explicit.fit(ratings).model_.params["biases"] is False
+    assert (model.recommend(n=3, include_seen=yes).ids == model.recommend(n=3, include_seen=True).ids).all()
+    nothing = Interactions(([10], [5]))
+    assert model.evaluate(ratings, per_user=yes, seen=nothing).per_user and not model.evaluate(ratings, per_user=no, seen=nothing).per_user
+    tables = np.ones((len(ratings.users), 2)), np.ones((len(ratings.items), 2))
+    assert Model.from_factors(ratings, *tables, params={"nonnegative": yes}).params["nonnegative"] is True
+    for call in (lambda: Als(factors=yes, iterations=1).fit(ratings), lambda: model.recommend(n=yes), lambda: Als(threads=yes).fit(ratings),
+                 lambda: likewise.split(ratings, test=yes), lambda: Interactions(([1], [2]), min_user_count=yes)):
+        with pytest.raises(TypeError, match="(factors|n|threads|test|min_user_count).* (an int|number).*, not"):
+            call()
+
+
 def test_data_of_any_kind_at_every_door(frame, ratings, model, tmp_path):
     nothing = pd.DataFrame({"user": [10], "item": [5], "value": [1.0]})
     expected = {
