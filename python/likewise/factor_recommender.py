@@ -89,8 +89,7 @@ class FactorRecommender(RecommenderBase):
             known = as_rows(user_items, len(users), "user_items", len(self._table("item")))
         queries = self._solve("user", known) if recalculate_user else self._table("user")[users]
         liked = known if filter_already_liked_items else None
-        return self._search("item", "dot", queries, one, N, items, filter_items, liked,
-                            None if items is None else np.size(listed(items)))
+        return self._search("item", "dot", queries, one, N, items, filter_items, liked)
 
     def similar_items(self, itemid: Any, N: int = 10, recalculate_item: bool = False,
                       item_users: Any = None, filter_items: Any = None, items: Any = None) -> Answer:
@@ -244,16 +243,16 @@ class FactorRecommender(RecommenderBase):
         return norms
 
     def _search(self, side: str, metric: str, queries: Array, one: bool, N: Any, only: Any,
-                without: Any, liked: Any = None, most: int | None = None) -> Answer:
-        """The N best rows of a side for each query, `most` and all there are at most: ids and scores
+                without: Any, liked: Any = None) -> Answer:
+        """The N best rows of a side for each query, all there are at most: ids and scores
         (queries, width), or (width,) for one.
 
-        Places that filters leave over hold ids that were filtered, or -1. Their score, the lowest of
+        Places that filters leave over hold ids that were filtered. Their score, the lowest of
         float32, says that they are no answers.
         """
         rows = len(self._table(side))
-        width = as_count(N, rows if most is None else min(rows, most))
         allow, deny = optional_ids(only, rows, side), optional_ids(without, rows, side)
+        width = as_count(N, rows if allow is None else allow.size)
         if (side, metric) not in self._made:
             table = np.ascontiguousarray(self._table(side), dtype=np.float32)
             self._made[side, metric] = _core.FactorSearch(table, metric=metric, device="cpu")

@@ -65,7 +65,7 @@ class ItemItemRecommender(RecommenderBase):
         rows.resize((rows.shape[0], count))
         check_finite(rows, "user_items")
         listed, left_out = optional_ids(items, count, "item"), optional_ids(filter_items, count, "item")
-        width = as_count(N, count if items is None else min(count, np.size(listed_ids(items))))
+        width = as_count(N, count if listed is None else listed.size)
         _check_room(len(users), width)
         ids = np.full((len(users), width), -1, dtype=np.int32)
         scores = np.full(ids.shape, NO_SCORE, dtype=np.float64)
@@ -98,7 +98,7 @@ class ItemItemRecommender(RecommenderBase):
         wanted, one = as_ids(itemid, self._fitted().shape[0], "item")
         count = self.similarity.shape[0]
         listed, left_out = optional_ids(items, count, "item"), optional_ids(filter_items, count, "item")
-        width = as_count(N, count if listed is None else min(count, listed.size))
+        width = as_count(N, count if listed is None else listed.size)
         _check_room(len(wanted), width)
         ids, scores = best(without(self.similarity[wanted], None, left_out, listed), width)
         if listed is not None:

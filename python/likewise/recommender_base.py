@@ -21,8 +21,8 @@ class RecommenderBase(ABC):
     """Ids are rows and columns of the matrix that was given to fit().
 
     Queries about one id answer with arrays (N,), queries about a sequence of n ids with (n, N): ids, and
-    scores in falling order. Where filters leave less than N, the places left over have the lowest score of
-    float32.
+    scores in falling order. Lists are as wide as what is ranked at most, where each id counts once. Where
+    filters leave less than N, the places left over have the lowest score of float32.
     """
 
     @abstractmethod

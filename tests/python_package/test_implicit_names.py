@@ -114,8 +114,8 @@ def test_a_list_that_filters_leave_short_says_so(d):
     answers = scores[0] > NO_SCORE
     assert not (liked | {0, 7}) & set(ids[0, answers])
     assert set(ids[0, answers.sum():]) == liked | {0, 7}
-    ids, scores = als(p, d).similar_items(2, N=4, items=[8, 2])
-    assert ids.tolist() == [2, 8, -1, -1] and (scores[2:] == NO_SCORE).all()
+    ids, scores = als(p, d).recommend(1, d.liked[1], N=9, items=[*liked, *liked])
+    assert ids.tolist() == sorted(liked) and (scores == NO_SCORE).all()
 
 
 def test_lists_are_as_wide_as_the_catalogue_at_most(d):
@@ -158,7 +158,10 @@ def test_more_neighbours_than_items_are_all(d):
 
 
 def test_items_are_ranked_once(d):
-    assert als(p, d).recommend(1, d.liked[1], items=[9, 3, 9])[0].tolist().count(9) == 1
+    model = als(p, d)
+    assert sorted(model.recommend(1, d.liked[1], items=[9, 3, 9])[0]) == [3, 9]
+    assert model.similar_items(2, N=4, items=[8, 2])[0].tolist() == model.similar_items(2, N=4, items=[8, 2, 8])[0].tolist() == [2, 8]
+    assert model.similar_items([2, 3], N=4, items=[8, 2])[0].shape == model.similar_users([2, 3], N=4, users=[8, 2, 2])[1].shape == (2, 2)
     with pytest.raises(ValueError, match="items is empty"):
         als(p, d).recommend(1, d.liked[1], items=[])
 
