@@ -10,11 +10,11 @@ import numpy as np
 import scipy.linalg
 
 from likewise import _core
-from likewise.arguments import call, check_callback, whole
+from likewise.arguments import call, check_callback
 from likewise.factor_recommender import FactorRecommender, require_gpu
 from likewise.recommender_base import ModelFitError
-from likewise.utils import (Array, as_ids, as_rows, canonical, check_csr, check_finite,
-                            check_random_state, progress_bar)
+from likewise.utils import (Array, as_ids, as_rows, canonical, check_csr, check_finite, check_random_state, in_rows, progress_bar,
+                            threads_of)
 
 logger = logging.getLogger("likewise")
 
@@ -189,7 +189,7 @@ class AlternatingLeastSquares(FactorRecommender):
             nobody = np.zeros((1, table.shape[1]), dtype=np.float32)
             model = _core.Model.from_factors(nobody, table, self._params() | {"factors": table.shape[1]})
             self._made[fixed, "solver"] = call(_core.Recommender, model, device="cpu",
-                                                            threads=whole(self.num_threads, "num_threads"))
+                                                            threads=threads_of(self.num_threads))
         factors: Array
         factors, _ = self._made[fixed, "solver"].fold_in("users", (rows.indptr, rows.indices, rows.data))
         return factors.astype(self.dtype, copy=False)
@@ -197,7 +197,7 @@ class AlternatingLeastSquares(FactorRecommender):
     def _recalculated(self, side: str, ids: Any, rows: Any, name: str) -> Array:
         other = "item" if side == "user" else "user"
         wanted, one = as_ids(ids, None, side)
-        factors = self._solve(side, as_rows(check_csr(rows), len(wanted), name, len(self._table(other))))
+        factors = self._solve(side, as_rows(check_csr(in_rows(rows)), len(wanted), name, len(self._table(other))))
         return factors[0] if one else factors
 
     def _partial_fit(self, side: str, ids: Any, rows: Any, name: str) -> None:

@@ -13,7 +13,7 @@ from likewise.arguments import call, whole
 from likewise.ids import listed
 from likewise.recommender_base import Answer, ModelFitError, RecommenderBase, check_filters
 from likewise.tensors import table_of
-from likewise.utils import NO_SCORE, Array, as_count, as_ids, as_rows, file_of, fill, optional_ids
+from likewise.utils import NO_SCORE, Array, as_count, as_ids, as_rows, file_of, fill, optional_ids, threads_of
 
 
 _Model = TypeVar("_Model", bound="FactorRecommender")
@@ -217,7 +217,7 @@ class FactorRecommender(RecommenderBase):
 
         try:
             model, ended = call(_core.train_factors, matrix.indptr, matrix.indices, values, matrix.shape[1], params, device=device,
-                                threads=whole(self.num_threads, "num_threads"), on_iteration=listener, **more)
+                                threads=threads_of(self.num_threads), on_iteration=listener, **more)
         except _core.NumericalError as error:
             raise ModelFitError(str(error)) from error
         self._keep_learned(model.user_factors, model.item_factors, model.item_bias)
@@ -259,7 +259,7 @@ class FactorRecommender(RecommenderBase):
         found, found_scores, counts = call(
             self._made[side, metric].top_k, np.ascontiguousarray(queries, dtype=np.float32), width, allow=allow, deny=deny,
             excluded=None if liked is None else (liked.indptr, liked.indices),
-            threads=whole(self.num_threads, "num_threads"))
+            threads=threads_of(self.num_threads))
         there = np.arange(found.shape[1]) < counts[:, None]
         ids = np.full((len(found), width), -1, dtype=np.int32)
         scores = np.full(ids.shape, NO_SCORE, dtype=self.dtype)

@@ -14,7 +14,7 @@ from likewise.lazy import absent
 from likewise.recommender_base import Answer, ModelFitError, RecommenderBase, check_filters
 from likewise.sparse import checked
 from likewise.utils import (NO_SCORE, Array, as_count, as_ids, as_rows, canonical, check_csr, check_finite,
-                            file_of, fill, optional_ids, progress_bar, row_of_entry)
+                            file_of, fill, optional_ids, progress_bar, row_of_entry, threads_of)
 
 __getattr__ = absent("likewise.nearest_neighbours", "recommend() of the classes of this module scores by their `similarity`",
                      ("NearestNeighboursScorer",))
@@ -203,7 +203,7 @@ def all_pairs_knn(users: Any, K: int = 100, num_threads: int = 0, show_progress:
     with progress_bar(count, show_progress) as bar:
         indptr, others, products = call(
             _core.train_neighbours, matrix.indptr, matrix.indices, matrix.data.astype(np.float32), matrix.shape[1], params,
-            threads=whole(num_threads, "num_threads"))
+            threads=threads_of(num_threads))
         bar.update(count)
     own = np.bincount(matrix.indices, weights=matrix.data**2, minlength=count).astype(np.float32)
     there = np.flatnonzero(own)

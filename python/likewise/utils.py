@@ -129,14 +129,27 @@ def as_ids(ids: Any, rows: int | None, what: str) -> tuple[Array, bool]:
     return np.ascontiguousarray(array, dtype=np.int32).reshape(-1), array.ndim == 0
 
 
+def in_rows(matrix: Any) -> Any:
+    """The same, where a row of a csr_array, such as user_items[0], is a matrix of one row."""
+    one = scipy.sparse.issparse(matrix) and matrix.ndim == 1
+    return matrix.reshape(1, -1).tocsr() if one else matrix
+
+
+def threads_of(num_threads: Any) -> int:
+    """How many threads, 0 for all cores."""
+    count = whole(num_threads, "num_threads")
+    if not 0 <= count <= 4096:
+        raise ValueError(f"num_threads must be 0 (all cores) to 4096, not {count}")
+    return count
+
+
 def as_rows(matrix: Any, count: int, name: str, cols: int, dtype: Any = np.float32) -> Any:
     """A CSR matrix of one row per id, as canonical() makes it.
 
     ValueError where it is no CSR matrix or has another number of rows, IndexError where it has entries
     beyond `cols` columns. Fewer columns are as good as empty ones.
     """
-    if scipy.sparse.issparse(matrix) and matrix.ndim == 1:  # a row of a csr_array, such as user_items[0]
-        matrix = matrix.reshape(1, -1).tocsr()
+    matrix = in_rows(matrix)
     if not scipy.sparse.issparse(matrix) or matrix.format != "csr" or matrix.ndim != 2:
         raise ValueError(f"{name} needs to be a CSR sparse matrix, not {type(matrix).__name__}; "
                          "scipy.sparse.csr_matrix makes one")

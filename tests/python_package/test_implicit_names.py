@@ -183,6 +183,17 @@ def test_sparse_arrays_are_taken(d):
     assert np.array_equal(knn(p, d).recommend([1], array[[1]])[0], knn(p, d).recommend([1], some(d, 1))[0])
 
 
+def test_rows_of_sparse_arrays_are_matrices_of_one_row(d):
+    users, items = (scipy.sparse.csr_array(one) for one in (d.liked, d.liked.T))
+    model, other = als(p, d), als(p, d)
+    assert users[1].ndim == 1
+    assert np.array_equal(model.recalculate_user(1, users[1]), model.recalculate_user(1, d.liked[1]))
+    assert np.array_equal(model.recalculate_item(2, items[2]), model.recalculate_item(2, d.liked.T.tocsr()[2]))
+    model.partial_fit_users([1], users[1])
+    other.partial_fit_users([1], d.liked[1])
+    assert np.array_equal(model.user_factors, other.user_factors)
+
+
 def test_duplicates_are_added_up_in_a_copy(d):
     twice = scipy.sparse.csr_matrix((np.ones(4), np.array([7, 2, 7, 2]), np.array([0, 4])), shape=(1, ITEMS))
     once = scipy.sparse.csr_matrix((np.full(2, 2.0), np.array([2, 7]), np.array([0, 2])), shape=(1, ITEMS))
@@ -200,7 +211,7 @@ def test_dense_matrices_are_refused(d, matrix):
 
 @pytest.mark.parametrize("arguments, word", [
     ({"factors": 0}, "factors"), ({"factors": -3}, "factors"), ({"regularization": -1.0}, "regularization"),
-    ({"alpha": 0.0}, "alpha"), ({"iterations": -1}, "iterations")])
+    ({"alpha": 0.0}, "alpha"), ({"iterations": -1}, "iterations"), ({"num_threads": -1}, "num_threads must be 0 .all cores. to 4096, not -1")])
 def test_arguments_out_of_range(d, arguments, word):
     with pytest.raises(ValueError, match=word):
         fit_als(p, d, **arguments)
@@ -613,6 +624,8 @@ def test_calculate_loss_is_the_loss_of_training(d):
     ("from likewise.ann.faiss import FaissModel", "item_factors"),
     ("from likewise.datasets.movielens import get_movielens", "likewise.Interactions"),
     ("from likewise.nearest_neighbours import NearestNeighboursScorer", "recommend"),
+    ("from likewise.cpu.lmf import LogisticMatrixFactorization", "likewise.als"),
+    ("from likewise.cpu.topk import topk", "from_factors"), ("import likewise; likewise.cpu.topk.topk", "from_factors"),
     ("import likewise; likewise.lmf.LogisticMatrixFactorization", "likewise.bpr")])
 def test_what_is_not_there_is_said(line, words):
     with pytest.raises(ImportError, match=f"is not there: .*{words}"):

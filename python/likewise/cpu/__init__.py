@@ -5,6 +5,6 @@ from typing import TYPE_CHECKING
 from likewise.lazy import loader
 
 if TYPE_CHECKING:
-    from likewise.cpu import als, bpr, matrix_factorization_base
+    from likewise.cpu import als, bpr, lmf, matrix_factorization_base, topk
 else:
-    __getattr__ = loader("likewise.cpu", ("als", "bpr", "matrix_factorization_base"))
+    __getattr__ = loader("likewise.cpu", ("als", "bpr", "lmf", "matrix_factorization_base", "topk"))
