@@ -7,7 +7,7 @@
     model.recommend("ann", n=10).to_pandas()
 
 Programs written for `implicit` find its names in `likewise.als`, `likewise.bpr`,
-`likewise.nearest_neighbours`, `likewise.evaluation` and `likewise.utils`.
+`likewise.nearest_neighbours`, `likewise.evaluation` and `likewise.utils`; those for Surprise in `likewise.surprise`.
 """
 
 from typing import TYPE_CHECKING
@@ -32,12 +32,15 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from likewise import (als, ann, approximate_als, bpr, cpu, datasets, evaluation, gpu, lmf, nearest_neighbours, recommender_base,
-                          utils)
+    from likewise import (als, ann, approximate_als, bpr, cpu, datasets, evaluation, gpu, lenskit, lmf, mlflow, nearest_neighbours,
+                          recommender_base, rectools, spark, surprise, utils)
 else:
-    #: The names of `implicit`: loaded by their first use.
+    #: Each needs a package of others, and is not listed, so that who walks through the names needs none.
+    _FRIENDS = ("lenskit", "mlflow", "rectools", "spark")
+
+    #: The names of `implicit`, Surprise and others: loaded by their first use.
     _MODULES = ("als", "ann", "approximate_als", "bpr", "cpu", "datasets", "evaluation", "gpu", "lmf", "nearest_neighbours",
-                "recommender_base", "utils")
+                "recommender_base", "surprise", "utils", *_FRIENDS)
 
     #: Words of the command line and of other packages for what methods do here.
     _ELSEWHERE = {"train": "likewise.Als().fit(interactions)", "fit": "likewise.Als().fit(interactions)",
@@ -54,4 +57,4 @@ else:
     _EMPTY = {"ann", "approximate_als", "datasets", "lmf"}
 
     def __dir__():
-        return [*__all__, *(name for name in _MODULES if name not in _EMPTY)]
+        return [*__all__, *(name for name in _MODULES if name not in _EMPTY and name not in _FRIENDS)]

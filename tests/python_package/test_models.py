@@ -7,6 +7,7 @@ import pathlib
 import pickle
 import re
 import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -762,6 +763,20 @@ def test_modules_are_there_without_an_import_of_their_own():
     assert {"als", "bpr", "evaluation", "nearest_neighbours"} <= set(dir(likewise))
     with pytest.raises(AttributeError, match="nothing"):
         likewise.nothing
+    program = """
+import sys
+import likewise
+assert "surprise" in dir(likewise) and likewise.surprise.KNNBasic and likewise.surprise.model_selection.KFold
+for name in ("lenskit", "mlflow", "rectools", "spark"):
+    sys.modules[{"spark": "pyspark"}.get(name, name)] = None
+    try:
+        getattr(likewise, name)
+    except ImportError as error:
+        print(name, error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["lenskit", "mlflow", "rectools", "spark"], done.stderr
+    assert not {"lenskit", "mlflow", "rectools", "spark"} & set(dir(likewise))  # each needs another package
 
 
 def test_every_algorithm_has_an_estimator():
