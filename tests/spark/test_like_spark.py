@@ -176,6 +176,18 @@ def test_columns_of_what_is_transformed(plain, spark):
             model.transform(rows.withColumn("prediction", F.lit(1.0)))
 
 
+def test_ids_with_a_fraction_are_refused(plain, spark, ratings):
+    """As by Spark's class, which says it in other words."""
+    rows = spark.createDataFrame([(10.0, 5), (10.5, 5)], "user double, item int")
+    knn = ItemKnn(userCol="user", itemCol="item", ratingCol="rating").fit(ratings)
+    for model in (plain, knn):
+        whole = model.transform(rows.where("user = 10")).collect()
+        assert len(whole) == 1 and whole[0]["user"] == 10 and not np.isnan(whole[0]["prediction"])
+        for ask in (lambda: model.transform(rows), lambda: model.recommendForUserSubset(rows, 2)):
+            with pytest.raises(Exception, match="column 'user' holds 10.5: ids are numbers without a fraction"):
+                ask().collect()
+
+
 def test_models_are_saved_and_loaded(pair, ratings, tmp_path):
     theirs, ours = pair
     wanted = table(ours.userFactors)

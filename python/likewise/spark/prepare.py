@@ -66,15 +66,20 @@ class Side:
         return [int(first) for first in self.firsts[cuts]]
 
 
-def id_column(dataset: DataFrame, name: str) -> Column:
-    """A column as ids: integers and text as they are, whole numbers of other kinds as int. TypeError for others."""
+def id_column(dataset: DataFrame, name: str, counted: bool = False) -> Column:
+    """A column as ids: integers and text as they are, whole numbers of other kinds as int. TypeError for other columns.
+    A number with a fraction ends the job with an error; where ids that are missing are `counted`, it is one of these."""
     kind = dataset.schema[name].dataType
     column = F.col(f"`{name}`")
     if isinstance(kind, (T.ByteType, T.ShortType)):
         return column.cast("int")
     if isinstance(kind, (T.FloatType, T.DoubleType, T.DecimalType)):
         whole = column.cast("int")
-        return F.when(whole == column, whole)  # null for what is none
+        found = F.when(whole == column, whole)  # null for what is none
+        if counted:
+            return found
+        told = F.concat(F.lit(f"column {name!r} holds "), column.cast("string"), F.lit(": ids are numbers without a fraction"))
+        return found.when(column.isNotNull(), F.raise_error(told).cast("int"))
     if isinstance(kind, (T.IntegerType, T.LongType, T.StringType)):
         return column
     raise TypeError(f"column {name!r} holds {kind.simpleString()}: ids are numbers without a fraction, or text")
@@ -88,7 +93,7 @@ def ratings_of(dataset: DataFrame, user: str, item: str, rating: str) -> DataFra
         if not isinstance(kind, T.NumericType):
             raise TypeError(f"ratingCol {rating!r} holds {kind.simpleString()}, not numbers")
     value = F.col(f"`{rating}`") if rating else F.lit(1.0)
-    return dataset.select(id_column(dataset, user).alias("user"), id_column(dataset, item).alias("item"),
+    return dataset.select(id_column(dataset, user, True).alias("user"), id_column(dataset, item, True).alias("item"),
                           value.cast("float").alias("v"))
 
 
