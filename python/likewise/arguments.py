@@ -134,6 +134,7 @@ def names_of(given: Any, name: str) -> list[str]:
 
 
 def check_callback(callback: Any) -> None:
+    """TypeError for what cannot be called; None is no callback."""
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be a function, not {shown(callback)} of type {type(callback).__name__}")
 

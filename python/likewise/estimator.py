@@ -187,6 +187,7 @@ class Estimator(_Answering):
         return {name: getattr(self, name) for name in self._signature()}
 
     def set_params(self: _Own, **params: Any) -> _Own:
+        """Sets parameters by name; ValueError for a name that there is none of."""
         known = self._signature()
         for name, value in params.items():
             if name not in known:

@@ -19,17 +19,21 @@ class Framed:
     """columns() as frames. Whatever takes the Arrow C stream interface takes it as it is."""
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """The columns by name."""
         raise NotImplementedError
 
     def to_pandas(self) -> pandas.DataFrame:
+        """columns() as a frame of pandas."""
         import pandas
         return self._framed(pandas.DataFrame)
 
     def to_polars(self) -> polars.DataFrame:
+        """columns() as a frame of polars."""
         import polars
         return self._framed(polars.DataFrame)
 
     def to_arrow(self) -> pyarrow.Table:
+        """columns() as a table of Arrow."""
         import pyarrow
         return self._framed(pyarrow.table)
 

@@ -141,10 +141,12 @@ class Interactions(Framed):
 
     @property
     def users(self) -> Ids:
+        """The users' ids, in the order of the rows of to_csr()."""
         return Ids(self._core.users, "user")
 
     @property
     def items(self) -> Ids:
+        """The items' ids, in the order of the columns of to_csr()."""
         return Ids(self._core.items, "item")
 
     @property

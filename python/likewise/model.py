@@ -126,6 +126,7 @@ class Answers:
 
     @property
     def algorithm(self) -> str:
+        """As the command line names it: "als", "item-knn" ..."""
         return self._core.algorithm
 
     @property
@@ -136,10 +137,12 @@ class Answers:
 
     @property
     def users(self) -> Ids:
+        """The users' ids, in the order of user_factors."""
         return Ids(self._core.users, "user")
 
     @property
     def items(self) -> Ids:
+        """The items' ids, in the order of item_factors, with their titles where there are any."""
         return Ids(self._core.items, "item", self._core.titles_at if self._core.has_titles else None)
 
     @property
@@ -154,14 +157,17 @@ class Answers:
 
     @property
     def user_bias(self) -> npt.NDArray[np.float32] | None:
+        """(users,), read-only: how much each user rates above the mean; None where no biases are learned."""
         return _maybe_array(self._core.user_bias)
 
     @property
     def item_bias(self) -> npt.NDArray[np.float32] | None:
+        """(items,), read-only: how much each item is rated above the mean, or by bpr preferred; None as user_bias."""
         return _maybe_array(self._core.item_bias)
 
     @property
     def global_mean(self) -> float:
+        """The mean of the ratings; 0 where no biases are learned. ValueError without factors or biases."""
         return self._core.global_mean
 
     @property
@@ -187,6 +193,7 @@ class Answers:
 
     @property
     def best_iteration(self) -> int:
+        """The iteration that this model is of, from 1: by validation the best, else the last; 0 where training does not iterate."""
         return self._core.best_iteration
 
     @property
@@ -670,6 +677,7 @@ class Model(Answers):
 
     @classmethod
     def from_bytes(cls, data: bytes, *, device: Device = "auto", threads: int = 0) -> Model:
+        """The model whose file has these bytes, as to_bytes() gives them."""
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "model.safetensors"
             try:

@@ -37,6 +37,7 @@ class Splitter:
         self.seed = seed
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """How many splits there are; the arguments are those that scikit-learn passes."""
         if self.method == "kfold":
             return 5 if self.folds is None else self.folds
         return max(1, self.rolling)

@@ -206,9 +206,11 @@ def fill(ids: Array, pool: Array) -> None:
 class NoBar:
     """In place of a progress bar."""
 
-    def update(self, n: int = 1) -> None: ...
+    def update(self, n: int = 1) -> None:
+        """Does nothing."""
 
-    def set_postfix(self, values: dict[str, Any]) -> None: ...
+    def set_postfix(self, values: dict[str, Any]) -> None:
+        """Does nothing."""
 
     def __enter__(self) -> NoBar:
         return self

@@ -66,6 +66,14 @@ def test_parameters_and_defaults_are_those_of_spark(spark):
             assert hasattr(ours, name), name
 
 
+def test_getters_and_setters_have_docstrings():
+    for kind in (ALS, ALSModel, ItemKnn, ItemKnnModel):
+        silent = [name for name in dir(kind) if not name.startswith("_") and callable(getattr(kind, name)) and not getattr(kind, name).__doc__]
+        assert not silent, kind
+    assert ALS.setRank.__doc__ == "Sets rank: numbers learnt per user and per item, 1 to 4096."
+    assert ALSModel.getUserCol.__doc__.startswith("The value of userCol: column of the users' ids")
+
+
 def test_models_have_the_same_schema(pair):
     theirs, ours = pair
     assert ours.rank == theirs.rank == 4

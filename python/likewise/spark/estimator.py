@@ -10,7 +10,7 @@ from pyspark.ml.util import DefaultParamsReadable, DefaultParamsReader, DefaultP
 from pyspark.sql import DataFrame, SparkSession
 
 from likewise.spark.model import ALSModel
-from likewise.spark.params import TrainingParams
+from likewise.spark.params import TrainingParams, documented
 from likewise.spark.train import fit
 
 
@@ -36,6 +36,7 @@ class Reader(MLReader):  # type: ignore[misc, type-arg, unused-ignore]
         return als
 
 
+@documented
 class ALS(Estimator, TrainingParams, DefaultParamsReadable, DefaultParamsWritable):  # type: ignore[misc, type-arg, unused-ignore]
     """Alternating least squares, as `pyspark.ml.recommendation.ALS` and with its parameters: the same objective,
     trained by native ranks in one stage.
@@ -97,6 +98,7 @@ class ALS(Estimator, TrainingParams, DefaultParamsReadable, DefaultParamsWritabl
 
     @classmethod
     def read(cls) -> Any:
+        """A reader: .load(path)."""
         return Reader(cls)
 
     def _fit(self, dataset: DataFrame) -> ALSModel:
@@ -121,6 +123,7 @@ class ALS(Estimator, TrainingParams, DefaultParamsReadable, DefaultParamsWritabl
         return self._with(numItemBlocks=value)
 
     def setNumBlocks(self, value: int) -> ALS:
+        """Sets numUserBlocks and numItemBlocks."""
         return self._with(numUserBlocks=value, numItemBlocks=value)
 
     def setImplicitPrefs(self, value: bool) -> ALS:

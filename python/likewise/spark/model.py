@@ -14,12 +14,13 @@ from pyspark.sql import types as T
 
 from likewise.arguments import count_of
 from likewise.spark import checks, folders
-from likewise.spark.params import ModelParams, TrainingParams, drops_rows
+from likewise.spark.params import ModelParams, TrainingParams, documented, drops_rows
 from likewise.spark.prepare import id_column
 from likewise.spark.recommend import Search, lists, with_seen
 from likewise.spark.tables import Table, share_table, tasks_of_factors
 
 
+@documented
 class ALSModel(Model, ModelParams, MLWritable, MLReadable):  # type: ignore[misc, type-arg, unused-ignore]
     """A model of ALS, as `pyspark.ml.recommendation.ALSModel`.
 
@@ -47,10 +48,12 @@ class ALSModel(Model, ModelParams, MLWritable, MLReadable):  # type: ignore[misc
 
     @property
     def userFactors(self) -> DataFrame:
+        """(id, features array<float>), a row for each user."""
         return self._factors["user"]  # type: ignore[no-any-return, unused-ignore]
 
     @property
     def itemFactors(self) -> DataFrame:
+        """(id, features array<float>), a row for each item."""
         return self._factors["item"]  # type: ignore[no-any-return, unused-ignore]
 
     def setUserCol(self, value: str) -> ALSModel:
@@ -153,6 +156,7 @@ class ALSModel(Model, ModelParams, MLWritable, MLReadable):  # type: ignore[misc
 
     @classmethod
     def read(cls) -> Any:
+        """A reader: .load(path)."""
         return folders.Reader(cls)
 
     # Parts of the above.

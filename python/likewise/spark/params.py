@@ -2,7 +2,8 @@
 """The parameters of ALS and of its models: those of `pyspark.ml.recommendation`, and ours."""
 from __future__ import annotations
 
-from typing import Any
+import inspect
+from typing import Any, TypeVar
 
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import (HasBlockSize, HasCheckpointInterval, HasMaxIter, HasPredictionCol,
@@ -12,10 +13,24 @@ from likewise import _core
 from likewise.arguments import refuse_idle
 
 
+C = TypeVar("C")
+
+
 def _param(name: str, doc: str, converter: Any) -> Any:
     return Param(Params._dummy(), name, doc, typeConverter=converter)
 
 
+def documented(cls: type[C]) -> type[C]:
+    """A class whose getters and setters say what their parameters are."""
+    for name, method in vars(cls).items():
+        verb = {"get": "The value of", "set": "Sets"}.get(name[:3])
+        param = getattr(cls, name[3:4].lower() + name[4:], None)
+        if verb and isinstance(param, Param) and inspect.isfunction(method) and not method.__doc__:
+            method.__doc__ = f"{verb} {param.name}: {param.doc.rstrip('.')}."
+    return cls
+
+
+@documented
 class ModelParams(HasPredictionCol, HasBlockSize):  # type: ignore[misc, unused-ignore]
     """Of the estimator and of the model."""
 
@@ -43,6 +58,7 @@ class ModelParams(HasPredictionCol, HasBlockSize):  # type: ignore[misc, unused-
         return str(self.getOrDefault(self.device))
 
 
+@documented
 class TrainingParams(ModelParams, HasMaxIter, HasRegParam, HasCheckpointInterval, HasSeed):  # type: ignore[misc, unused-ignore]
     """Of the estimator."""
 
@@ -192,6 +208,7 @@ class TrainingParams(ModelParams, HasMaxIter, HasRegParam, HasCheckpointInterval
         return self.getCheckpointPath() if self.getCheckpointInterval() > 0 else ""
 
     def native_duplicates(self) -> str:
+        """What several rows of one user and item become."""
         if self.getDuplicates() != "auto":
             return self.getDuplicates()
         return "sum" if self.getImplicitPrefs() else "mean"

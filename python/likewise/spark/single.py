@@ -25,7 +25,7 @@ from pyspark.storagelevel import StorageLevel
 from likewise import _core
 from likewise.arguments import count_of, no_parameter
 from likewise.spark import checks, chunks
-from likewise.spark.params import drops_rows
+from likewise.spark.params import documented, drops_rows
 from likewise.spark.prepare import id_column, ratings_of
 from likewise.spark.train import raise_reported
 
@@ -47,6 +47,7 @@ class SingleParams(HasPredictionCol):  # type: ignore[misc, unused-ignore]
         self._setDefault(userCol="user", itemCol="item", coldStartStrategy="nan")
 
     def value_of(self, name: str) -> Any:
+        """The value of a parameter, by its name."""
         return self.getOrDefault(self.getParam(name))
 
 
@@ -128,6 +129,7 @@ def trained(ratings: DataFrame, told: dict[str, Any]) -> DataFrame:
         batches.unpersist(False)
 
 
+@documented
 class SingleModel(Model, SingleParams, MLWritable, MLReadable):  # type: ignore[misc, type-arg, unused-ignore]
     """A model that each executor has whole.
 
@@ -195,6 +197,7 @@ class SingleModel(Model, SingleParams, MLWritable, MLReadable):  # type: ignore[
 
     @classmethod
     def read(cls) -> Any:
+        """A reader: .load(path)."""
         return SingleReader(cls)
 
     def saveAsLikewise(self, path: str | os.PathLike[str]) -> None:

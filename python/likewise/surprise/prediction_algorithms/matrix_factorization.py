@@ -93,4 +93,6 @@ class NMF(Trained):
 
 
 class SVDpp(Absent):
+    """Not there: SVD with what a user has rated as implicit feedback."""
+
     instead = "SVD learns factors and biases; likewise.Als(feedback=\"explicit\") does by least squares"

@@ -38,6 +38,7 @@ def baseline_words(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def neighbour_words(algo: AlgoBase, k: int, *, prediction: str = "mean", **more: Any) -> Estimator:
+    """The estimator of an algorithm's sim_options and bsl_options."""
     options = algo.sim_options
     unknown = sorted({*options} - {"name", "user_based", "min_support", "shrinkage"})
     if unknown:
