@@ -9,6 +9,8 @@ namespace likewise::server {
 namespace {
 
 constexpr std::int64_t kDaySeconds = 24 * 3600;
+/// How far the clock of who sends events may be behind.
+constexpr std::int64_t kBehindSeconds = 5;
 
 [[nodiscard]] std::uint64_t pair_of(std::string_view user, std::string_view item) {
   return hash_of(item, hash_of(user));
@@ -39,7 +41,11 @@ void Follows::offer(std::size_t model, std::string_view user, std::string_view i
     place = std::min_element(places, places + kWays,
                              [](const Offered& a, const Offered& b) { return a.time < b.time; });
   }
-  *place = {pair, second_now(), static_cast<std::uint32_t>(model)};
+  const std::uint32_t second = second_now();
+  // A list that is asked for again is the same offer: an event of the time between may yet come.
+  const bool again = place->time > 0 && place->pair == pair && second >= place->time &&
+                     second - place->time <= kDaySeconds;
+  if (!again) *place = {pair, second, static_cast<std::uint32_t>(model)};
 }
 
 void Follows::event(std::string_view user, std::string_view item, Microseconds time) {
@@ -48,7 +54,8 @@ void Follows::event(std::string_view user, std::string_view item, Microseconds t
   const std::lock_guard lock(lock_of(pair));
   Offered* const places = places_of(pair);
   for (Offered* place = places; place != places + kWays; ++place) {
-    if (place->time == 0 || place->pair != pair || second < place->time) continue;
+    if (place->time == 0 || place->pair != pair) continue;
+    if (second + kBehindSeconds < place->time) continue;
     if (second - place->time <= kDaySeconds) {
       counters_[place->model].followed.fetch_add(1, std::memory_order_relaxed);
     }
