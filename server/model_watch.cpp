@@ -61,12 +61,13 @@ bool ModelWatch::resolved() {
   const auto now = stamp_of(source_.path);
   const bool rests = now && now == seen_;
   seen_ = now;
-  if (rests && *now == served_ && refused_) forget_refused();
+  if (rests && *now == served_ && has_refused_) forget_refused();
   return rests && *now != served_ && now != refused_;
 }
 
 void ModelWatch::forget_refused() {
   refused_.reset();
+  has_refused_ = false;
   service_.keep_model(place_);
   say_(fmt::format("the refused model is gone: {} is that of the model that is served",
                    source_.path));
@@ -78,11 +79,13 @@ void ModelWatch::load() {
     LoadedModel fresh = load_served(source_);
     served_ = fresh.stamp;
     refused_.reset();
+    has_refused_ = false;
     const std::string fingerprint = fresh.model->fingerprint();
     service_.serve(std::move(fresh.model), place_);
     say_(fmt::format("serves the model {} of {}", fingerprint, source_.path));
   } catch (const std::exception& error) {
     refused_ = stamp;
+    has_refused_ = true;
     service_.refuse_model(place_);
     say_(fmt::format("the new model is refused, the one before stays: {}", error.what()));
   }

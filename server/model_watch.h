@@ -43,8 +43,9 @@ class ModelWatch {
   Say say_;
   std::size_t place_;  ///< of the model among those that are served
   FileStamp served_;
-  std::optional<FileStamp> refused_;
-  std::optional<FileStamp> seen_;  ///< at the last look
+  std::optional<FileStamp> refused_;  ///< nothing where there was no file to refuse
+  bool has_refused_ = false;          ///< the newest
+  std::optional<FileStamp> seen_;     ///< at the last look
   std::mutex mutex_;
   std::condition_variable changed_;
   bool asked_ = false;

@@ -409,6 +409,18 @@ def test_a_model_that_is_back_in_its_place_is_not_refused(serve, cinema, tmp_pat
     assert server.metric("likewise_models_loaded_total") == 1
 
 
+def test_a_model_that_was_away_when_it_was_asked_for(serve, cinema, tmp_path):
+    shutil.copy(cinema / "model.safetensors", tmp_path / "served")
+    server = serve("--watch", 0.05, model="served")
+    os.rename(tmp_path / "served", tmp_path / "away")
+    server.process.send_signal(signal.SIGHUP)
+    server.wait_for("the new model is refused")
+    assert server.metric("likewise_model_refused") == 1
+    os.rename(tmp_path / "away", tmp_path / "served")
+    server.wait_for("the refused model is gone")
+    assert server.metric("likewise_model_refused") == 0
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_ends_once_requests_are_answered(serve, number):
     server = serve()
