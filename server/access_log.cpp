@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/access_log.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -93,7 +94,7 @@ void AccessLog::work() {
       const int fresh = open_log(path_);
       close(std::exchange(file_, fresh));
     } catch (const Error&) {
-      ++metrics_.log_lines_dropped;  // the file that was open stays
+      // The file that was open stays.
     }
   }
 }
@@ -103,7 +104,7 @@ void AccessLog::write_out(std::string_view lines) const {
     const ssize_t written = ::write(file_, lines.data(), lines.size());
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) {
-      ++metrics_.log_lines_dropped;
+      metrics_.log_lines_dropped += std::ranges::count(lines, '\n');
       return;
     }
     lines.remove_prefix(static_cast<std::size_t>(written));

@@ -75,7 +75,8 @@ struct Serve {
     check_paths(models.empty() ? "MODEL" : "--models", files,
                 {{"--tokens", tokens_path},
                  {"--titles", titles_option.path},
-                 {"--access-log", log_path, PathUse::kOutput}});
+                 {"--access-log", log_path, PathUse::kOutput},
+                 {"--events", events_file(), PathUse::kInFolder}});
     const server::Address address = server::read_address(listen);
     refuse_open_door(address);
     read_hosts(address);
@@ -177,6 +178,12 @@ struct Serve {
 
   [[nodiscard]] std::string events_path() const {
     return events.empty() ? files.front() + ".events" : events;
+  }
+
+  /// Empty where they are in no file.
+  [[nodiscard]] std::string events_file() const {
+    const std::string path = events_path();
+    return events == kOff || path.find("://") != std::string::npos ? std::string() : path;
   }
 
   [[nodiscard]] std::string models_text() const {

@@ -459,6 +459,22 @@ def test_log_has_no_ids_unless_asked(serve, tmp_path):
         assert ("127.0.0.1" in path.read_text()) is personal
 
 
+def test_lines_that_a_log_does_not_take_are_counted(serve):
+    server = serve("--access-log", "/dev/full")
+    for user in range(40):
+        server.get(f"/v1/recommend?user={user}")
+    while server.metric("likewise_log_lines_dropped_total") < 40:
+        time.sleep(0.05)
+
+
+def test_the_log_is_no_file_of_events(program, cinema, tmp_path):
+    shutil.copy(cinema / "model.safetensors", tmp_path / "m")
+    for options in (["--access-log", "m.events"], ["--access-log", "e", "--events", "./e"], ["--events", "m"]):
+        told = program("serve", "m", "--listen", "127.0.0.1:0", *options, exit_code=2).stderr
+        assert "are the same file" in told
+    assert not (tmp_path / "m.events").exists() and not (tmp_path / "e").exists()
+
+
 def test_concurrent_clients_get_their_own_answers(serve):
     server = serve()
     alone = {user: server.get(f"/v1/recommend?user={user}")[1] for user in range(1, 41)}
