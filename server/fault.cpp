@@ -108,7 +108,7 @@ Fault current_fault() {
   } catch (const StoreError& error) {
     return {error.reason() == StoreError::Reason::kFull ? FaultKind::kStorageFull
                                                         : FaultKind::kUnavailable,
-            error.what()};
+            error.told()};
   } catch (const Error& error) {
     return fault_of(error);
   } catch (const std::bad_alloc&) {

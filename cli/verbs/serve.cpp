@@ -39,6 +39,22 @@ constexpr const char* kOff = "off";  ///< in place of a store of events
   return milliseconds(static_cast<std::int64_t>(seconds * 1000));
 }
 
+/// Events that a model cannot learn, and whose they are: a few users by name.
+[[nodiscard]] std::string set_aside_text(const std::string& of_model,
+                                         const server::SetAside& aside) {
+  constexpr std::size_t kNamed = 5;
+  std::string users;
+  for (std::size_t u = 0; u < std::min(kNamed, aside.users.size()); ++u) {
+    users += fmt::format("{}'{}'", u == 0 ? "" : ", ", printable(aside.users[u]));
+  }
+  if (aside.users.size() > kNamed) {
+    users += fmt::format(" and {} more", aside.users.size() - kNamed);
+  }
+  return fmt::format("the model{} goes on without {} of user{} {}, which it cannot learn: {}",
+                     of_model, counted(aside.events, "event"), aside.users.size() == 1 ? "" : "s",
+                     users, aside.reason);
+}
+
 struct Serve {
   const CLI::App* given = nullptr;
   std::string model_path;
@@ -213,6 +229,7 @@ struct Serve {
                               {.duplicates = duplicates, .device = common.device},
                               compact},
         [&watches, say, of_model](std::size_t m, const server::FoldReport& report) {
+          if (report.set_aside.events > 0) say(set_aside_text(of_model(m), report.set_aside));
           say(fmt::format("the model{} has learned {}: {} and {} are new", of_model(m),
                           counted(report.events, "event"), counted(report.new_users, "user"),
                           counted(report.new_items, "item")));

@@ -26,7 +26,14 @@ void write_store(std::string& text, const LiveFigures& figures) {
                 "Answers without a user's events, because the store could not be read.",
                 figures.unread);
   single_metric(text, "likewise_event_store_up", "gauge",
-                "1 where the store did what was last asked of it.", figures.store_up ? 1 : 0);
+                "1 where the store was read and has stored, when that was last asked of it.",
+                figures.store_up() ? 1 : 0);
+  single_metric(text, "likewise_event_store_readable", "gauge",
+                "1 where the store was read, when that was last asked of it.",
+                figures.readable ? 1 : 0);
+  single_metric(text, "likewise_event_store_writable", "gauge",
+                "0 where the store failed to store or erase, when that was last asked of it.",
+                figures.writable ? 1 : 0);
 }
 
 void write_updates(std::string& text, const Updater& updater, const Split& split) {
@@ -44,6 +51,9 @@ void write_updates(std::string& text, const Updater& updater, const Split& split
         [](const UpdateFigures& of) { return of.last_error.empty() ? 0 : 1; });
   write("likewise_update_events_total", "counter", "Events that the model has learned.",
         [](const UpdateFigures& of) { return of.events; });
+  write("likewise_update_events_set_aside_total", "counter",
+        "Events that the model cannot learn, and goes on without.",
+        [](const UpdateFigures& of) { return of.set_aside; });
   write("likewise_update_seconds", "gauge", "That the last update took.",
         [](const UpdateFigures& of) { return of.seconds; });
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "likewise/error.h"
@@ -19,12 +20,16 @@ namespace likewise::server {
 class StoreError : public Error {
  public:
   enum class Reason { kFull, kUnavailable };  // in HTTP: 507, 503
-  StoreError(Reason reason, const std::string& message)
-      : Error(ErrorKind::kIo, message), reason_(reason) {}
+  /// `told`: in place of the message, to those who sent events: without paths and names of hosts.
+  StoreError(Reason reason, const std::string& message, std::string told)
+      : Error(ErrorKind::kIo, message), reason_(reason), told_(std::move(told)) {}
+  StoreError(Reason reason, const std::string& message) : StoreError(reason, message, message) {}
   [[nodiscard]] Reason reason() const noexcept { return reason_; }
+  [[nodiscard]] const std::string& told() const noexcept { return told_; }
 
  private:
   Reason reason_;
+  std::string told_;
 };
 
 /// What became of a batch.
@@ -68,13 +73,15 @@ class EventStore {
     Offset events = 0;
     Erasure erasure;
   };
-  /// Deletes the user's events, and remembers that they are gone.
-  virtual Erased erase(const std::string& user) = 0;
+  /// Deletes the user's events, and remembers that they are gone: the last time of each user, which
+  /// is `at` or, where an earlier one was later by its clock, that one's.
+  virtual Erased erase(const std::string& user, Microseconds at) = 0;
+  /// One of each user at most, in order.
   [[nodiscard]] virtual std::vector<Erasure> erasures(Position after) = 0;
 
-  /// Deletes events up to a position that came before a time, but those of users who were erased
-  /// since. Returns how many.
-  virtual Offset compact(Position upto, Microseconds before) = 0;
+  /// Deletes events up to a position that came before a time, but those of users who were erased at
+  /// `trained` or later: a model of then needs all that came since. Returns how many.
+  virtual Offset compact(Position upto, Microseconds before, Microseconds trained) = 0;
 };
 
 /// "postgresql://..." or "postgres://...", else the path of a SQLite file, which is made where it

@@ -19,7 +19,7 @@ constexpr std::size_t kMostWaiting = 1'000'000;
   try {
     std::rethrow_exception(error);
   } catch (const StoreError& known) {
-    return std::make_exception_ptr(StoreError(known.reason(), known.what()));
+    return std::make_exception_ptr(StoreError(known.reason(), known.what(), known.told()));
   } catch (const Error& known) {
     return std::make_exception_ptr(Error(known.kind(), known.what()));
   } catch (...) {

@@ -2,11 +2,11 @@
 #include "server/events/live.h"
 
 #include <algorithm>
+#include <ctime>
 #include <future>
 #include <limits>
 #include <utility>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 namespace likewise::server {
@@ -50,9 +50,16 @@ Position learned_of(const ModelMark& mark, const std::string& store) {
   return found == mark.learned.end() ? 0 : found->second;
 }
 
-bool older_than_erasure(const std::string& created, Microseconds erased_at) {
-  const std::time_t second = erased_at / kPerSecond;
-  return created <= fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(second));
+Microseconds trained_at(const ModelMark& mark) {
+  std::tm date = {};
+  const char* const end = strptime(mark.created.c_str(), "%Y-%m-%dT%H:%M:%SZ", &date);
+  if (end == nullptr || *end != '\0') return 0;
+  return std::max<Microseconds>(timegm(&date), 0) * kPerSecond;
+}
+
+/// Models are dated by whole seconds: one of the same second may be from before.
+bool older_than_erasure(const ModelMark& mark, Microseconds erased_at) {
+  return trained_at(mark) <= erased_at;
 }
 
 Duplicates usual_duplicates(const Model& model) {
@@ -89,27 +96,24 @@ Live::~Live() {
   store_.reset();  // commits what waits, which counts in what goes after it
 }
 
-void Live::note(const std::string& error) const {
-  bool known = false;
+/// Says what has changed. That the first read works is no news.
+void Live::note(bool works, bool LiveFigures::*of, const std::string& sentence) const {
   {
     const std::lock_guard lock(mutex_);
-    known = !figures_.store_up && !figures_.last_error.empty();
-    figures_.store_up = false;
-    figures_.last_error = error;
+    bool& failed = of == &LiveFigures::readable ? unreadable_ : unwritable_;
+    figures_.*of = works;
+    if (std::exchange(failed, !works) == !works) return;
   }
-  if (!known && options_.say) {
-    options_.say(fmt::format("answers do without new events: {}", error));
-  }
+  if (options_.say) options_.say(sentence);
 }
 
-void Live::note_up() const {
-  bool again = false;
-  {
-    const std::lock_guard lock(mutex_);
-    again = !figures_.store_up && !figures_.last_error.empty();
-    figures_.store_up = true;
-  }
-  if (again && options_.say) options_.say("events are read and stored again");
+void Live::note_read() const { note(true, &LiveFigures::readable, "events are read again"); }
+void Live::note_stored() const { note(true, &LiveFigures::writable, "events are stored again"); }
+void Live::note_unread(const std::string& error) const {
+  note(false, &LiveFigures::readable, "answers do without new events: " + error);
+}
+void Live::note_refused(const std::string& error) const {
+  note(false, &LiveFigures::writable, "events are refused: " + error);
 }
 
 void Live::serve(std::vector<ModelMark> marks) {
@@ -134,7 +138,7 @@ void Live::begin_at(Position learned) {
 void Live::submit(std::vector<Event> events, WhenAppended done) {
   const auto count = std::ssize(events);
   const auto refuse = [this, count](const std::string& error) {
-    note(error);
+    note_refused(error);
     const std::lock_guard lock(mutex_);
     figures_.refused += count;
   };
@@ -166,7 +170,7 @@ void Live::appended(const Appended& batch) {
   for (const StoredEvent& event : batch.events) {
     if (event.position > 0) overlay_.add(event);
   }
-  note_up();
+  note_stored();
   const Offset stored = batch.stored();
   const std::lock_guard lock(mutex_);
   figures_.accepted += stored;
@@ -217,9 +221,9 @@ void Live::follow() {
       const std::lock_guard lock(mutex_);
       followed_ = std::max(followed_, newest);
     }
-    note_up();
+    note_read();
   } catch (const std::exception& error) {
-    note(error.what());
+    note_unread(error.what());
   }
 }
 
@@ -237,13 +241,13 @@ Since Live::since(const std::string& user, const ModelMark& mark) {
   try {
     found = overlay_.find(user);
   } catch (const StoreError& error) {
-    note(error.what());
+    note_unread(error.what());
     const std::lock_guard lock(mutex_);
     figures_.unread += 1;
     return {};
   }
   Since since;
-  since.erased = found.erased > 0 && older_than_erasure(mark.created, found.erased_at);
+  since.erased = found.erased > 0 && older_than_erasure(mark, found.erased_at);
   if (found.events.empty()) return since;
   const Position learned = since.erased ? found.erased : [&] {
     const std::lock_guard lock(mutex_);
@@ -258,7 +262,19 @@ Since Live::since(const std::string& user, const ModelMark& mark) {
 }
 
 EventStore::Erased Live::erase(const std::string& user) {
-  EventStore::Erased erased = store_->erase(user);
+  Microseconds at = now();
+  {
+    const std::lock_guard lock(mutex_);
+    for (const ModelMark& mark : marks_) at = std::max(at, trained_at(mark));
+  }
+  EventStore::Erased erased;
+  try {
+    erased = store_->erase(user, at);
+  } catch (const StoreError& error) {
+    note_refused(error.what());
+    throw;
+  }
+  note_stored();
   overlay_.erase(erased.erasure);
   const std::lock_guard lock(mutex_);
   figures_.erased += erased.events;

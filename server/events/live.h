@@ -35,8 +35,10 @@ struct ModelMark {
 [[nodiscard]] std::string source_of(const std::string& store, Position position);
 /// Of one store; 0: nothing of it.
 [[nodiscard]] Position learned_of(const ModelMark& mark, const std::string& store);
+/// When a model was trained, by the clock of the machine that did; 0 where that is not known.
+[[nodiscard]] Microseconds trained_at(const ModelMark& mark);
 /// Whether a model was trained before, so that what it knows of the user must not be used.
-[[nodiscard]] bool older_than_erasure(const std::string& created, Microseconds erased_at);
+[[nodiscard]] bool older_than_erasure(const ModelMark& mark, Microseconds erased_at);
 
 /// What two values of an item become where nobody said it: added up where the model learned from
 /// counts, else the last one.
@@ -55,15 +57,16 @@ using Who = std::variant<std::monostate, Index, FoldInRow>;
 
 /// Counts since the start, and the state now.
 struct LiveFigures {
-  Offset accepted = 0;     ///< events stored
-  Offset repeated = 0;     ///< whose key was there already
-  Offset refused = 0;      ///< that the store could not take
-  Offset erased = 0;       ///< events
-  Offset in_memory = 0;    ///< events, and users that were asked for
-  Offset unread = 0;       ///< answers without a user's events: the store could not be read
-  Position newest = 0;     ///< that was heard of
-  bool store_up = false;   ///< what was last asked of it, it did
-  std::string last_error;  ///< of the store
+  Offset accepted = 0;    ///< events stored
+  Offset repeated = 0;    ///< whose key was there already
+  Offset refused = 0;     ///< that the store could not take
+  Offset erased = 0;      ///< events
+  Offset in_memory = 0;   ///< events, and users that were asked for
+  Offset unread = 0;      ///< answers without a user's events: the store could not be read
+  Position newest = 0;    ///< that was heard of
+  bool readable = false;  ///< the store was read, when that was last asked of it
+  bool writable = true;   ///< it did not fail to store or erase, when that was last asked of it
+  [[nodiscard]] bool store_up() const { return readable && writable; }
 };
 
 /// Thread-safe.
@@ -95,6 +98,7 @@ class Live {
   /// Where the store has to be asked and cannot be, the user is as the model knows it.
   [[nodiscard]] Since since(const std::string& user, const ModelMark& mark);
 
+  /// Holds for all models that are served now, whatever the clock was that dated them.
   EventStore::Erased erase(const std::string& user);
   [[nodiscard]] std::vector<StoredEvent> history(const std::string& user);
   /// How many users were erased since the store began.
@@ -109,8 +113,11 @@ class Live {
   void follow_until_told();
   void begin_at(Position learned);
   [[nodiscard]] std::optional<std::string> store_id();
-  void note(const std::string& error) const;
-  void note_up() const;
+  void note(bool works, bool LiveFigures::*of, const std::string& sentence) const;
+  void note_read() const;
+  void note_unread(const std::string& error) const;
+  void note_stored() const;
+  void note_refused(const std::string& error) const;
 
   std::unique_ptr<EventStore> store_;
   Options options_;
@@ -122,6 +129,8 @@ class Live {
   Position learned_ = 0;    ///< that all models have learned
   Position followed_ = -1;  ///< all events up to here are in the overlay; -1: none was read
   mutable LiveFigures figures_;
+  mutable bool unreadable_ = false;  ///< and that was said
+  mutable bool unwritable_ = false;
   bool stopping_ = false;
   std::condition_variable stop_;
 

@@ -179,10 +179,11 @@ void PostgresConnection::refuse(std::string_view reason, const pg_result* result
   const char* state =
       result == nullptr ? nullptr : libpq().PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const bool full = state != nullptr && state == kDiskFull;
+  const std::string what =
+      full ? "events cannot be stored, there is no room" : "events cannot be stored or read";
   throw StoreError(full ? StoreError::Reason::kFull : StoreError::Reason::kUnavailable,
-                   fmt::format("{}: events cannot be {}: {}", place_,
-                               full ? "stored, there is no room" : "stored or read",
-                               printable(first_line(reason), 300)));
+                   fmt::format("{}: {}: {}", place_, what, printable(first_line(reason), 300)),
+                   what + (full ? "" : " now"));
 }
 
 void check_postgres_url(const std::string& url) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/events/postgres_store.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -191,15 +192,20 @@ Offset PostgresStore::count() {
   });
 }
 
-EventStore::Erased PostgresStore::erase(const std::string& user) {
+EventStore::Erased PostgresStore::erase(const std::string& user, Microseconds at) {
   return with(writer_, [&](PostgresConnection& connection) {
     connection.run("BEGIN");
     const Position position =
         connection.run("UPDATE likewise_store SET newest = newest + 1 RETURNING newest")
             .integer(0, 0);
-    Erased erased{0, {position, user, now()}};
+    const Microseconds before =
+        connection
+            .run("SELECT coalesce(max(time), 0) FROM likewise_erasures WHERE user_id = $1", {user})
+            .integer(0, 0);
+    Erased erased{0, {position, user, std::max(at, before)}};
     erased.events =
         connection.run("DELETE FROM likewise_events WHERE user_id = $1", {user}).affected();
+    connection.run("DELETE FROM likewise_erasures WHERE user_id = $1", {user});
     connection.run("INSERT INTO likewise_erasures VALUES($1, $2, $3)",
                    {std::to_string(position), user, std::to_string(erased.erasure.time)});
     connection.run("COMMIT");
@@ -221,12 +227,13 @@ std::vector<Erasure> PostgresStore::erasures(Position after) {
   return found;
 }
 
-Offset PostgresStore::compact(Position upto, Microseconds before) {
+Offset PostgresStore::compact(Position upto, Microseconds before, Microseconds trained) {
   return with(writer_, [&](PostgresConnection& connection) {
     return Offset{connection
                       .run("DELETE FROM likewise_events WHERE position <= $1 AND received < $2 "
-                           "AND user_id NOT IN (SELECT user_id FROM likewise_erasures)",
-                           {std::to_string(upto), std::to_string(before)})
+                           "AND user_id NOT IN "
+                           "(SELECT user_id FROM likewise_erasures WHERE time >= $3)",
+                           {std::to_string(upto), std::to_string(before), std::to_string(trained)})
                       .affected()};
   });
 }

@@ -31,9 +31,9 @@ class PostgresStore final : public EventStore {
   [[nodiscard]] std::vector<StoredEvent> read_user(const std::string& user,
                                                    Position after) override;
   [[nodiscard]] Offset count() override;
-  Erased erase(const std::string& user) override;
+  Erased erase(const std::string& user, Microseconds at) override;
   [[nodiscard]] std::vector<Erasure> erasures(Position after) override;
-  Offset compact(Position upto, Microseconds before) override;
+  Offset compact(Position upto, Microseconds before, Microseconds trained) override;
 
  private:
   /// One caller at a time. After an error the next second's callers get the same one, so that

@@ -2,6 +2,7 @@
 #include "server/events/sqlite.h"
 
 #include <cerrno>
+#include <cstring>
 #include <sqlite3.h>
 
 #include <fmt/format.h>
@@ -42,10 +43,17 @@ void SqliteConnection::check(int code) const {
                 fmt::format("{} is no SQLite file, so no events are in it", printable(path_)));
   }
   const bool full = is_full(code);
-  const char* reason = handle_ ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code);
+  std::string reason = handle_ ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code);
+  // "unable to open database file" alone leaves out why.
+  const int system = handle_ ? sqlite3_system_errno(handle_.get()) : 0;
+  if ((code & 0xFF) == SQLITE_CANTOPEN && system != 0) {
+    reason += fmt::format(" ({})", std::strerror(system));
+  }
+  const std::string what =
+      full ? "events cannot be stored, there is no room" : "events cannot be stored or read";
   throw StoreError(full ? StoreError::Reason::kFull : StoreError::Reason::kUnavailable,
-                   fmt::format("{}: events cannot be {}: {}", printable(path_),
-                               full ? "stored, there is no room" : "stored or read", reason));
+                   fmt::format("{}: {}: {}", printable(path_, 1000), what, reason),
+                   what + (full ? "" : " now"));
 }
 
 void SqliteConnection::run(const std::string& sql) {

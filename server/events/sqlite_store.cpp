@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/events/sqlite_store.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -115,7 +116,8 @@ void SqliteStore::require_in_place() const {
                    fmt::format("{}: events cannot be stored or read: the file was moved, removed "
                                "or replaced. Move it back, or start the server again to begin "
                                "with what is there",
-                               printable(path_, 1000)));
+                               printable(path_, 1000)),
+                   "events cannot be stored or read now");
 }
 
 /// After an error the connection is closed: what it held of the file may be wrong.
@@ -186,13 +188,17 @@ Offset SqliteStore::count() {
   });
 }
 
-EventStore::Erased SqliteStore::erase(const std::string& user) {
+EventStore::Erased SqliteStore::erase(const std::string& user, Microseconds at) {
   return with(writer_, [&](Writer& writer) {
     SqliteConnection& connection = writer.connection;
     SqliteTransaction transaction(connection);
-    Erased erased{0, {newest_of(connection) + 1, user, now()}};
+    SqliteStatement before(connection, "SELECT max(time) FROM erasures WHERE user = ?1");
+    before.bind(1, user).step();
+    Erased erased{0, {newest_of(connection) + 1, user, std::max(at, before.integer(0))}};
+    before.reset();
     SqliteStatement(connection, "DELETE FROM events WHERE user = ?1").bind(1, user).run();
     erased.events = connection.changes();
+    SqliteStatement(connection, "DELETE FROM erasures WHERE user = ?1").bind(1, user).run();
     SqliteStatement(connection, "INSERT INTO erasures VALUES(?1, ?2, ?3)")
         .bind(1, erased.erasure.position)
         .bind(2, user)
@@ -218,13 +224,14 @@ std::vector<Erasure> SqliteStore::erasures(Position after) {
   });
 }
 
-Offset SqliteStore::compact(Position upto, Microseconds before) {
+Offset SqliteStore::compact(Position upto, Microseconds before, Microseconds trained) {
   return with(writer_, [&](Writer& writer) {
     SqliteStatement(writer.connection,
                     "DELETE FROM events WHERE position <= ?1 AND received < ?2 "
-                    "AND user NOT IN (SELECT user FROM erasures)")
+                    "AND user NOT IN (SELECT user FROM erasures WHERE time >= ?3)")
         .bind(1, upto)
         .bind(2, before)
+        .bind(3, trained)
         .run();
     return Offset{writer.connection.changes()};
   });

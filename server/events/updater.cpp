@@ -19,7 +19,7 @@ Updater::Updater(EventStore& store, Plan plan, Updated updated, Failed failed)
       plan_(std::move(plan)),
       updated_(std::move(updated)),
       failed_(std::move(failed)),
-      learned_(plan_.files.size()),
+      last_(plan_.files.size()),
       figures_(plan_.files.size()),
       thread_([this] { run(); }) {}
 
@@ -51,7 +51,7 @@ void Updater::update(std::size_t file) {
     with_threads(1, [&] {
       report = fold_events(plan_.files[file], store_, plan_.rules, {&cancel_, {}});
     });
-    if (report) updated_(file, *report);
+    if (report->events > 0) updated_(file, *report);
   } catch (const std::exception& failure) {
     error = failure.what();
   }
@@ -61,18 +61,21 @@ void Updater::update(std::size_t file) {
   UpdateFigures& figures = figures_[file];
   figures.last_error = error;
   figures.failures += error.empty() ? 0 : 1;
-  if (!report || !error.empty()) return;
+  if (!error.empty()) return;
+  last_[file] = *report;
+  if (report->events == 0) return;
   figures.updates += 1;
   figures.events += report->events;
+  figures.set_aside += report->set_aside.events;
   figures.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  learned_[file] = report->position;
 }
 
 void Updater::compact() {
-  const Position learned = std::ranges::min(learned_);
+  const Position learned = std::ranges::min(last_, {}, &FoldReport::position).position;
   if (learned == 0) return;
+  const Microseconds trained = std::ranges::min(last_, {}, &FoldReport::trained).trained;
   try {
-    store_.compact(learned, now() - kKeysAreKnown);
+    store_.compact(learned, now() - kKeysAreKnown, trained);
   } catch (const StoreError&) {
     // It is tried again after the next update; the store says in its own figures that it is away.
   }

@@ -19,6 +19,7 @@ struct UpdateFigures {
   Offset updates = 0;
   Offset failures = 0;
   Offset events = 0;       ///< learned, in all
+  Offset set_aside = 0;    ///< that the model cannot learn, in all
   double seconds = 0.0;    ///< the last update took
   std::string last_error;  ///< empty where the last one did well
 };
@@ -58,7 +59,7 @@ class Updater {
   Plan plan_;
   Updated updated_;
   Failed failed_;
-  std::vector<Position> learned_;  ///< of each file, as far as this thread knows
+  std::vector<FoldReport> last_;  ///< of each file; before the first: position 0
   std::atomic<bool> cancel_{false};
   mutable std::mutex mutex_;
   std::condition_variable stop_;

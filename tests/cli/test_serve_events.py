@@ -7,6 +7,7 @@ import http.client
 import os
 import pathlib
 import random
+import re
 import resource
 import shutil
 import signal
@@ -253,6 +254,18 @@ def test_an_event_counts_at_once_and_after_an_update(serve, program, model):  # 
     assert again.metric("likewise_updates_total") == 0  # all is learned
 
 
+def test_an_update_names_who_is_left_out(program, serve, model):  # noqa: F811
+    (program.folder / "rows.csv").write_text("".join(f"{u},{i}\n" for u in range(20) for i in range(u % 3, 9, 1 + u % 2)))
+    program("train", "rows.csv", "-o", "ease", "--algorithm", "ease", "--form", "dense", "--regularization", 3)
+    server = serve("--update-every", "1s", model="ease")
+    assert server.ask("POST", "/v1/events", {"events": [event("mallory", 1, value=1e6), event("mallory", 2, value=1e6),
+                                                        event("ann", 3)]})[0] == 202
+    server.wait_for("the model goes on without 2 events of user 'mallory', which it cannot learn: the weights of")
+    server.wait_for("the model has learned 1 event: 1 user and 0 items are new")
+    wait_until(lambda: server.metric("likewise_update_events_set_aside_total") == 2)
+    assert server.metric("likewise_update_failed") == 0
+
+
 def test_a_failed_update_leaves_the_model(serve, model, tmp_path):  # noqa: F811
     server = serve("--update-every", "1s", "--watch", 0, model=model)
     os.rename(model, tmp_path / "away")
@@ -281,9 +294,14 @@ def test_a_full_disk_refuses_events_alone(serve, model):  # noqa: F811
         status, body, _ = server.ask("POST", "/v1/events", {"events": [event(1, f"{number}-{i}") for i in range(50)]})
         if status != 202:
             break
-    assert (status, body["error"]["kind"]) == (507, "storage_full")
+    assert body["error"] == {"kind": "storage_full", "message": "events cannot be stored, there is no room"}
+    assert status == 507
     assert server.get("/v1/recommend?user=5")[0] == 200
-    assert server.metric("likewise_event_store_up") == 0
+    time.sleep(1.2)  # two looks for the events of other servers, which work
+    assert server.metric("likewise_event_store_up") == server.metric("likewise_event_store_writable") == 0
+    assert server.metric("likewise_event_store_readable") == 1
+    assert any(f"events are refused: {model}.events: events cannot be stored, there is no room" in line
+               for line in server.lines)
     resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     assert server.ask("POST", "/v1/events", event(1, "room again"))[0] == 202
     assert server.metric("likewise_event_store_up") == 1
@@ -301,8 +319,11 @@ def test_a_store_that_was_removed_takes_no_events(serve, model):  # noqa: F811
     time.sleep(1.2)  # two looks for the events of other servers
     assert server.ask("POST", "/v1/events", event(5, 9))[0] == 503
     assert server.metric("likewise_event_store_up") == 0
+    assert "moved" not in body["error"]["message"]  # nor where the file is
     said = [line for line in server.lines if "moved, removed or replaced" in line]
-    assert len(said) == 1 and f"{model}.events: " in said[0] and "start the server again" in said[0]
+    assert sorted(re.split("answers do|events are", line)[1].split(":")[0] for line in said) == [
+        " refused", " without new events"]
+    assert all(f"{model}.events: " in line and "start the server again" in line for line in said)
 
 
 @pytest.mark.parametrize("options, reason", [

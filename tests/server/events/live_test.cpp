@@ -66,7 +66,7 @@ TEST_F(LiveTest, EventsCountAtOnceAndAfterAStart) {
     static_cast<void>(live.append({event("ann", "c"), event("new", "d")}));
     EXPECT_THAT(items_of(live.since("ann", mark)), ElementsAre("c"));
     EXPECT_EQ(live.figures().accepted, 2);
-    EXPECT_TRUE(live.figures().store_up);
+    EXPECT_TRUE(live.figures().store_up());
   }
   Live again(open());
   again.serve({mark});
@@ -122,17 +122,118 @@ TEST_F(LiveTest, AnErasedUserIsUnknownToOlderModelsOnly) {
   EXPECT_THAT(items_of(live.since("ann", younger)), ElementsAre("d"));
 }
 
+/// Whatever the clocks of the machines that train and serve.
+TEST_F(LiveTest, AnErasureHoldsForAllModelsThatAreServed) {
+  Live live(open());
+  const ModelMark ahead{"2999-01-01T00:00:00Z", {}};
+  const ModelMark undated{"no date", {}};
+  live.serve({ahead, undated});
+  static_cast<void>(live.erase("ann"));
+  EXPECT_TRUE(live.since("ann", ahead).erased);
+  EXPECT_TRUE(live.since("ann", undated).erased);
+  EXPECT_FALSE(live.since("ann", {"2999-01-01T00:00:01Z", {}}).erased);
+  EXPECT_FALSE(live.since("bob", ahead).erased);
+}
+
+/// Reads fail and stores fail one without the other: each is said once, in its own words.
+TEST_F(LiveTest, SaysWhatFails) {
+  struct Store final : EventStore {
+    bool reads = true;
+    bool stores = true;
+    static void fail(bool works) {
+      if (!works) throw StoreError(StoreError::Reason::kFull, "/private/place: full", "full");
+    }
+    std::string id() override { return "store"; }
+    void submit(std::vector<Event>, WhenAppended done) override {
+      Appended appended;
+      try {
+        fail(stores);
+      } catch (...) {
+        appended.error = std::current_exception();
+      }
+      done(std::move(appended));
+    }
+    Position newest() override { return fail(reads), 0; }
+    std::vector<StoredEvent> read(Position, Position, Offset) override { return {}; }
+    std::vector<StoredEvent> read_user(const std::string&, Position) override { return {}; }
+    Offset count() override { return 0; }
+    Erased erase(const std::string&, Microseconds) override { return fail(stores), Erased{}; }
+    std::vector<Erasure> erasures(Position) override { return {}; }
+    Offset compact(Position, Microseconds, Microseconds) override { return 0; }
+  };
+  auto made = std::make_unique<Store>();
+  Store& store = *made;
+  std::vector<std::string> said;
+  Live live(std::move(made), {.poll = std::chrono::hours(1),
+                              .say = [&](const std::string& line) { said.push_back(line); }});
+  const auto look = [&] { live.serve({{}}); };
+  look();
+  EXPECT_TRUE(live.figures().store_up());
+  store.stores = false;
+  EXPECT_THROW(static_cast<void>(live.append({event("ann", "a")})), StoreError);
+  EXPECT_THROW(static_cast<void>(live.erase("ann")), StoreError);
+  look();
+  EXPECT_TRUE(live.figures().readable);
+  EXPECT_FALSE(live.figures().writable);
+  EXPECT_FALSE(live.figures().store_up());
+  store.reads = false;
+  look();
+  look();
+  EXPECT_FALSE(live.figures().readable);
+  store.stores = store.reads = true;
+  static_cast<void>(live.append({event("ann", "a")}));
+  EXPECT_FALSE(live.figures().store_up());
+  look();
+  EXPECT_TRUE(live.figures().store_up());
+  EXPECT_THAT(said, ElementsAre("events are refused: /private/place: full",
+                                "answers do without new events: /private/place: full",
+                                "events are stored again", "events are read again"));
+}
+
+/// Two events of one user, at values that the sums of ridge regression cannot hold beside 1.
+TEST_F(LiveTest, AnUpdateGoesOnWithoutWhatTheModelCannotLearn) {
+  save_model(ease_model(), model_path_);
+  Live live(open());
+  static_cast<void>(live.append({event("ann", "c"), event("mallory", "a", 1e6F), event("bob", "d"),
+                                 event("mallory", "b", 1e6F), event("dora", "e")}));
+  const FoldReport report = fold_events(model_path_, live.store(), {});
+  EXPECT_EQ(report.events, 3);
+  EXPECT_EQ(report.position, 5);
+  EXPECT_EQ(report.set_aside.events, 2);
+  EXPECT_THAT(report.set_aside.users, ElementsAre("mallory"));
+  EXPECT_THAT(report.set_aside.reason, testing::HasSubstr("cannot be told from"));
+  const Model model = load_model(model_path_);
+  EXPECT_TRUE(model.users.find("dora").has_value());
+  EXPECT_FALSE(model.users.find("mallory").has_value());
+  EXPECT_EQ(history_of(model, 0).columns.size(), 3U);
+  EXPECT_EQ(fold_events(model_path_, live.store(), {}).events, 0);  // they do not come again
+}
+
+TEST_F(LiveTest, WhereAModelCanLearnNobodyThatIsAnError) {
+  save_model(ease_model(), model_path_);
+  Live live(open());
+  static_cast<void>(live.append({event("mallory", "a", 1e6F), event("mallory", "b", 1e6F)}));
+  const auto reason = likewise::test::error_of(ErrorKind::kNumerical, [&] {
+    static_cast<void>(fold_events(model_path_, live.store(), {}));
+  });
+  EXPECT_THAT(reason, testing::HasSubstr("cannot be told from"));
+  static_cast<void>(live.append({event("ann", "c")}));  // from here on there is somebody
+  EXPECT_EQ(fold_events(model_path_, live.store(), {}).events, 1);
+}
+
 TEST_F(LiveTest, AnUpdateLearnsEachEventOnce) {
   save_model(ease_model(), model_path_);
   Live live(open());
   live.serve({mark_of(load_model(model_path_))});
   static_cast<void>(live.append({event("ann", "b"), event("dora", "f"), event("dora", "a")}));
-  const auto report = fold_events(model_path_, live.store(), {});
-  ASSERT_TRUE(report.has_value());
-  EXPECT_EQ(report->events, 3);
-  EXPECT_EQ(report->new_users, 1);
-  EXPECT_EQ(report->new_items, 1);
-  EXPECT_FALSE(fold_events(model_path_, live.store(), {}).has_value());
+  const FoldReport report = fold_events(model_path_, live.store(), {});
+  EXPECT_EQ(report.events, 3);
+  EXPECT_EQ(report.new_users, 1);
+  EXPECT_EQ(report.new_items, 1);
+  EXPECT_EQ(report.set_aside.events, 0);
+  const FoldReport again = fold_events(model_path_, live.store(), {});
+  EXPECT_EQ(again.events, 0);
+  EXPECT_EQ(again.position, 3);  // which the file says
 
   const Model model = load_model(model_path_);
   EXPECT_TRUE(model.users.find("dora").has_value());
@@ -159,7 +260,7 @@ TEST_F(LiveTest, AnUpdateLeavesOutWhoWasErased) {
   Live live(open());
   live.erase("ann");
   static_cast<void>(live.append({event("ann", "c"), event("bob", "d")}));
-  EXPECT_EQ(fold_events(model_path_, live.store(), {})->events, 1);
+  EXPECT_EQ(fold_events(model_path_, live.store(), {}).events, 1);
   const ModelMark mark = mark_of(load_model(model_path_));
   live.serve({mark});
   live.serve({mark});
@@ -174,7 +275,7 @@ TEST_F(LiveTest, ADifferentStoreIsAnother) {
   static_cast<void>(fold_events(model_path_, live.store(), {}));
   const auto other = open_event_store(folder_ / "other.sqlite");
   static_cast<void>(other->append({event("ann", "d")}));
-  EXPECT_EQ(fold_events(model_path_, *other, {})->events, 1);
+  EXPECT_EQ(fold_events(model_path_, *other, {}).events, 1);
   const Model model = load_model(model_path_);
   EXPECT_EQ(mark_of(model).learned.size(), 2U);
   EXPECT_EQ(history_of(model, 0).columns.size(), 4U);
@@ -215,6 +316,49 @@ TEST_F(LiveTest, AnUpdaterUpdatesAgainAndAgainAndCompacts) {
     while (updates < round) std::this_thread::yield();
   }
   EXPECT_EQ(live.store().count(), 2);  // they are younger than a day
+}
+
+/// The file says what it has learned: a start with nothing new compacts too.
+TEST_F(LiveTest, AnUpdaterCompactsWhatWasLearnedBeforeItsStart) {
+  save_model(ease_model(), model_path_);
+  struct Watched final : EventStore {
+    std::unique_ptr<EventStore> store;
+    std::atomic<Position> upto{0};
+    std::atomic<Microseconds> trained{0};
+    std::string id() override { return store->id(); }
+    void submit(std::vector<Event> events, WhenAppended done) override {
+      store->submit(std::move(events), std::move(done));
+    }
+    Position newest() override { return store->newest(); }
+    std::vector<StoredEvent> read(Position after, Position end, Offset most) override {
+      return store->read(after, end, most);
+    }
+    std::vector<StoredEvent> read_user(const std::string& user, Position after) override {
+      return store->read_user(user, after);
+    }
+    Offset count() override { return store->count(); }
+    Erased erase(const std::string& user, Microseconds at) override {
+      return store->erase(user, at);
+    }
+    std::vector<Erasure> erasures(Position after) override { return store->erasures(after); }
+    Offset compact(Position learned, Microseconds, Microseconds then) override {
+      trained = then;
+      upto = learned;
+      return 0;
+    }
+  };
+  Watched store;
+  store.store = open();
+  static_cast<void>(store.append({event("ann", "c"), event("bob", "d")}));
+  static_cast<void>(fold_events(model_path_, store, {}));
+  Updater updater(
+      store, {.files = {model_path_}, .every = std::chrono::milliseconds(10), .compact = true},
+      [](std::size_t, const FoldReport&) { ADD_FAILURE() << "nothing is new"; },
+      [](std::size_t, const std::string& why) { ADD_FAILURE() << why; });
+  while (store.upto == 0) std::this_thread::yield();
+  EXPECT_EQ(store.upto, 2);
+  EXPECT_EQ(store.trained, trained_at(mark_of(load_model(model_path_))));
+  EXPECT_GT(store.trained, 0);
 }
 
 }  // namespace

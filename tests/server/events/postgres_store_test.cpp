@@ -79,7 +79,7 @@ TEST(PostgresStore, IsGoneAndBackUnderLoad) {
   EXPECT_TRUE(comes([&] { return acknowledged > 50; }));
   server->stop();
   EXPECT_TRUE(comes([&] { return refused > 10; }));
-  EXPECT_FALSE(live.figures().store_up);
+  EXPECT_FALSE(live.figures().store_up());
   EXPECT_FALSE(live.since("user0", {}).likes.empty());  // answers go on
   server->start_again();
   const int before = acknowledged;
@@ -88,7 +88,7 @@ TEST(PostgresStore, IsGoneAndBackUnderLoad) {
   for (std::thread& writer : writers) writer.join();
   EventStore& store = live.store();
   EXPECT_TRUE(comes([&] { return can_be_read(store); }));  // reading comes back within a second
-  EXPECT_TRUE(comes([&] { return live.figures().store_up; }));
+  EXPECT_TRUE(comes([&] { return live.figures().store_up(); }));
   std::multiset<std::string> stored;
   for (const StoredEvent& one : store.read(0, store.newest(), 1'000'000)) {
     stored.insert(one.event.key);
@@ -133,7 +133,7 @@ TEST(PostgresStore, IsWaitedFor) {
   Live live(open_event_store(url), {.poll = 20ms, .say = say});
   live.serve({mark});
   EXPECT_TRUE(live.since("ann", mark).likes.empty());
-  EXPECT_FALSE(live.figures().store_up);
+  EXPECT_FALSE(live.figures().store_up());
   server->start_again();
   EXPECT_TRUE(comes([&] { return live.since("ann", mark).likes.size() == 1; }));
   EXPECT_TRUE(comes([&] {
@@ -141,7 +141,7 @@ TEST(PostgresStore, IsWaitedFor) {
     return told.size() == 2;
   }));
   EXPECT_THAT(told, testing::ElementsAre(testing::HasSubstr("answers do without new events: "),
-                                         "events are read and stored again"));
+                                         "events are read again"));
 }
 
 TEST(PostgresStore, IsRefusedWhereTheProgramHasNone) {
