@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What the server says of itself: GET /v1/model, /healthz, /readyz, /metrics, /openapi.json.
+#include <memory>
+#include <mutex>
+#include <string>
+
 #include "likewise/parameters.h"
 #include "server/openapi.h"
 #include "server/operations/operations.h"
@@ -18,6 +22,27 @@ void write_ratings(JsonText& text, const std::optional<RatingRange>& ratings) {
   if (!ratings) return;
   text.key("scale").begin_object().key("lowest").value(ratings->lowest);
   text.key("highest").value(ratings->highest).end_object();
+}
+
+/// The limits of questions, so that a client need not run into them.
+void write_limits(JsonText& text, const Limits& limits) {
+  text.key("limits").begin_object();
+  text.key("n").value(limits.n).key("batch").value(limits.batch);
+  text.key("likes").value(limits.likes).key("pairs").value(limits.pairs);
+  text.key("answers").value(limits.answers).key("explained").value(limits.explained);
+  text.key("reasons").value(limits.reasons).key("events").value(limits.events).end_object();
+}
+
+[[nodiscard]] Json limits_schema() {
+  return object_schema("What a request may ask for",
+                       {{"n", count_schema("Answers per list"), true},
+                        {"batch", count_schema("Users, items or visitors"), true},
+                        {"likes", count_schema("Of a visitor, and items to allow or deny"), true},
+                        {"pairs", count_schema("Of a prediction"), true},
+                        {"answers", count_schema("Lists times n"), true},
+                        {"explained", count_schema("Lists times n, with reasons"), true},
+                        {"reasons", count_schema("Of an answer"), true},
+                        {"events", count_schema("To store"), true}});
 }
 
 /// All models that are served, where there are several.
@@ -55,6 +80,7 @@ void write_models(JsonText& text, const Service& service) {
   text.key("source").value(model.provenance.source);
   text.key("file").value(served->file());
   text.key("loaded").value(served->loaded());
+  write_limits(text, service.limits());
   write_models(text, service);
   text.end_object();
   return text.take();
@@ -96,7 +122,8 @@ Operation model_operation() {
                    {"trained", text_schema("UTC, or empty where unknown"), true},
                    {"source", text_schema("The file that it was trained on"), true},
                    {"file", text_schema("The model file, without its folder"), true},
-                   {"loaded", text_schema("UTC"), true}}),
+                   {"loaded", text_schema("UTC"), true},
+                   {"limits", limits_schema(), true}}),
           .run = describe_model,
           .of_one_model = true,
           .tool = true};
@@ -123,11 +150,12 @@ Operation ready_operation() {
           .cost = Cost::kAtOnce,
           .parameters = nothing(),
           .answer = status_schema(),
-          .run = [](const Service& service, const Json&) {
-            for (std::size_t m = 0; m < service.split().size(); ++m) (void)service.model(m);
-            if (service.ending()) throw Fault(FaultKind::kUnavailable, "the server is ending");
-            return std::string(kOk);
-          }};
+          .run =
+              [](const Service& service, const Json&) {
+                for (std::size_t m = 0; m < service.split().size(); ++m) (void)service.model(m);
+                if (service.ending()) throw Fault(FaultKind::kUnavailable, "the server is ending");
+                return std::string(kOk);
+              }};
 }
 
 Operation metrics_operation() {
@@ -144,15 +172,22 @@ Operation metrics_operation() {
 }
 
 Operation openapi_operation() {
+  // Strangers may ask for it, so it is made once; the operations of a service stay as they are.
+  struct Made {
+    std::once_flag once;
+    std::string text;
+  };
   return {.name = "openapi",
           .summary = "This interface, as OpenAPI 3.1",
           .methods = {Method::kGet},
           .path = "/openapi.json",
+          .access = Access::kAnyone,
           .cost = Cost::kAtOnce,
           .parameters = nothing(),
           .answer = {{"type", "object"}},
-          .run = [](const Service& service, const Json&) {
-            return openapi(service.operations()).dump();
+          .run = [made = std::make_shared<Made>()](const Service& service, const Json&) {
+            std::call_once(made->once, [&] { made->text = openapi(service.operations()).dump(); });
+            return made->text;
           }};
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What is known of a user: GET and DELETE /v1/users/{user}.
+#include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -51,11 +53,11 @@ void write_model(JsonText& text, const Service& service, const Acquaintance& one
   if (!service.split().is_of_one()) text.key("served_by").value(service.split().names()[one.place]);
 }
 
-void write_history(JsonText& text, const Acquaintance& one) {
+void write_history(JsonText& text, const Acquaintance& one, std::size_t most) {
   const Model& model = one.model->model();
   const FoldInRow history = one.row ? history_of(model, *one.row) : FoldInRow{};
   text.key("history").begin_array();
-  for (std::size_t e = 0; e < history.columns.size(); ++e) {
+  for (std::size_t e = 0; e < std::min(most, history.columns.size()); ++e) {
     text.begin_object();
     write_item(text, model.items.name(history.columns[e]),
                one.model->queries().titles().of(history.columns[e]));
@@ -64,19 +66,20 @@ void write_history(JsonText& text, const Acquaintance& one) {
   text.end_array();
 }
 
-void write_others(JsonText& text, const Service& service, std::span<const Acquaintance> others) {
+void write_others(JsonText& text, const Service& service, std::span<const Acquaintance> others,
+                  std::size_t most) {
   if (others.empty()) return;
   text.key("others").begin_array();
   for (const Acquaintance& one : others) {
     text.begin_object();
     write_model(text, service, one);
-    write_history(text, one);
+    write_history(text, one, most);
     text.end_object();
   }
   text.end_array();
 }
 
-void write_events(JsonText& text, const std::vector<StoredEvent>& events) {
+void write_events(JsonText& text, std::span<const StoredEvent> events) {
   text.key("events").begin_array();
   for (const StoredEvent& one : events) {
     text.begin_object().key("item").value(one.event.item);
@@ -104,9 +107,10 @@ void write_events(JsonText& text, const std::vector<StoredEvent>& events) {
   text.begin_object();
   write_model(text, service, models.front());
   text.key("user").value(user);
-  write_history(text, models.front());
-  write_events(text, events);
-  write_others(text, service, std::span(models).subspan(1));
+  const auto most = request.value("n", std::numeric_limits<std::size_t>::max());
+  write_history(text, models.front(), most);
+  write_events(text, std::span(events).last(std::min(most, events.size())));
+  write_others(text, service, std::span(models).subspan(1), most);
   text.end_object();
   return text.take();
 }
@@ -116,10 +120,6 @@ void write_events(JsonText& text, const std::vector<StoredEvent>& events) {
   JsonText text;
   text.begin_object().key("erased").value(erased.events).end_object();
   return text.take();
-}
-
-[[nodiscard]] Json user_parameters() {
-  return object_schema("", {{"user", id_schema("The user's id"), true}});
 }
 
 [[nodiscard]] Json told_user() {
@@ -144,7 +144,11 @@ Operation user_operation() {
           .methods = {Method::kGet},
           .path = "/v1/users/{user}",
           .cost = Cost::kStored,
-          .parameters = user_parameters(),
+          .parameters = object_schema(
+              "", {{"user", id_schema("The user's id"), true},
+                   {"n", whole_schema("At most so many of each history, and of the events the "
+                                      "newest. Absent: all",
+                                      1, 1'000'000)}}),
           .answer = told_user(),
           .faults = question_faults(),
           .run = tell_user,
@@ -160,7 +164,7 @@ Operation erase_operation() {
           .path = "/v1/users/{user}",
           .access = Access::kWrite,
           .cost = Cost::kStored,
-          .parameters = user_parameters(),
+          .parameters = object_schema("", {{"user", id_schema("The user's id"), true}}),
           .answer = object_schema("", {{"erased", count_schema("Events"), true}}),
           .faults = {FaultKind::kStorageFull},
           .run = erase};

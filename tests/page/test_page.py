@@ -294,6 +294,63 @@ def test_a_server_with_tokens_asks_for_one(models, open_page, picture):
         page.locator(".starters button").first.wait_for()
 
 
+def test_a_token_that_no_header_can_hold(models, open_page):
+    (models / "tokens.txt").write_text("read secret-of-readers-0123456789\n")
+    with serving(models, "model.safetensors", "--tokens", "tokens.txt") as address:
+        page = open_page(address, failures=True)
+        field = page.get_by_label("Token of this server")
+        field.fill("secret\u2011of\u2011readers")
+        page.keyboard.press("Enter")
+        page.locator("#content .note", has_text="A token has no blanks").wait_for()
+        assert page.evaluate("sessionStorage.getItem('token')") is None
+        page.evaluate("sessionStorage.setItem('token', 'secret\u2011of\u2011readers')")
+        page.reload()
+        field.fill("secret-of-readers-0123456789")
+        page.keyboard.press("Enter")
+        page.locator(".starters button").first.wait_for()
+        with urllib.request.urlopen(f"{address}/{page.get_by_role('link', name='HTTP interface').get_attribute('href')}") as answer:
+            assert json.load(answer)["openapi"]
+
+
+def test_a_server_with_low_limits(models, open_page):
+    with serving(models, "model.safetensors", "--max-n", "5", "--max-batch", "5") as address:
+        page = open_page(address)
+        page.locator(".starters button").first.wait_for()
+        assert page.locator(".starters button").count() == 5
+        take(page, FILMS[0])
+        assert len(titles(page)) == 5 and page.locator(".more button").count() == 0
+        page.locator("#content .title").first.click()
+        page.locator(".trail").wait_for()
+        assert len(titles(page)) == 5 and page.locator(".map .dot").count() == 5
+    with serving(models, "model.safetensors", "--max-batch", "5") as address:
+        page = open_page(address + "/#item=" + urllib.parse.quote(some_films(address, 1)[0]))
+        page.locator(".map .dot").first.wait_for()
+        assert len(titles(page)) == page.locator(".map .dot").count() == 12
+
+
+def test_an_address_is_held_to_what_the_page_has(rated, open_page):
+    page = open_page(rated + "/#like=film4&like=film4&like=film5&value=1e9&value=2&value=-7")
+    page.locator(".answer").first.wait_for()
+    settle(page)
+    assert page.locator("#taken li").count() == 2
+    assert page.locator("#taken input:checked").evaluate_all("(all) => all.map((one) => one.value)") == ["5", "1"]
+    page.locator("#query").fill("\u00e9" * 150)
+    page.locator("#search-note", has_text="No title holds").wait_for()
+
+
+def test_titles_of_a_history_are_asked_for_together(cinema, open_page):
+    body = {"events": [{"user": "many", "item": f"unheard of {n}"} for n in range(150)]}
+    urllib.request.urlopen(urllib.request.Request(f"{cinema}/v1/events", json.dumps(body).encode(), {"Content-Type": "application/json"}))
+    page = open_page(cinema, failures=True)  # the list of a user who has nothing that is known
+    asked = []
+    page.on("request", lambda sent: "v1/items" in sent.url and asked.append(sent.url))
+    page.goto(f"{cinema}/#user=many")
+    page.reload()
+    page.locator("#history li").nth(149).wait_for()
+    settle(page)
+    assert len(asked) <= 4
+
+
 def test_the_demo_serves_its_cinema(tmp_path):
     demo = subprocess.Popen([PROGRAM, "demo", "-o", ".", "--serve", "--listen", "127.0.0.1:0"], cwd=tmp_path,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -120,8 +120,12 @@ TEST(Operations, ItemsAreFoundByWordsOfTheirTitles) {
   EXPECT_THAT(found(R"({"query": "amelie DESTIN"})"), ElementsAre("i119"));
   EXPECT_THAT(found(R"({"query": "i104"})"), ElementsAre("i104"));
   EXPECT_THAT(found(R"({"query": "nothing like that"})"), SizeIs(0));
-  EXPECT_THAT(found(R"({"item": "i102"})"), ElementsAre("i102"));
+  EXPECT_THAT(found(R"({"items": ["i102"]})"), ElementsAre("i102"));
+  EXPECT_THAT(found(R"({"items": ["i105", "i102", "i105"]})"), ElementsAre("i105", "i102", "i105"));
   EXPECT_THAT(found(R"({"n": 4})"), SizeIs(4));
+  const Json some = checked(als(), "items", R"({"items": ["x", "i102"], "unknown": "leave_out"})");
+  EXPECT_THAT(some["items"], SizeIs(1));
+  EXPECT_EQ(some["left_out"], (Json{{"users", 0}, {"items", 1}}));
 }
 
 TEST(Operations, ModelSaysWhatItIs) {
@@ -129,6 +133,8 @@ TEST(Operations, ModelSaysWhatItIs) {
   EXPECT_EQ(body["algorithm"], "als");
   EXPECT_EQ(body["users"], 30);
   EXPECT_THAT(body["can"], testing::Contains(Json("explain")));
+  EXPECT_EQ(body["limits"]["n"], server::Limits{}.n);
+  EXPECT_EQ(body["limits"]["batch"], server::Limits{}.batch);
   EXPECT_EQ(body["parameters"]["factors"], "4");
   EXPECT_FALSE(body["parameters"].contains("cg_steps"));  // of another solver
 }
@@ -187,8 +193,10 @@ TEST(Operations, RefuseWithASentence) {
       {"predict", R"({"pairs": [["u101", "i101", "i102"]]})", FaultKind::kTooLarge, "pairs[0]",
        "3"},
       {"explain", R"({"user": "u101"})", FaultKind::kInvalidArgument, "item", "missing"},
-      {"items", R"({"item": "i101", "query": "x"})", FaultKind::kInvalidArgument, "item",
+      {"items", R"({"items": ["i101"], "query": "x"})", FaultKind::kInvalidArgument, "items",
        "nothing"},
+      {"items", R"({"items": ["x"]})", FaultKind::kNotFound, "items", "item 'x' is not"},
+      {"items", R"({"unknown": "leave_out"})", FaultKind::kInvalidArgument, "unknown", "nothing"},
   };
   for (const Refused& one : cases) {
     const server::Fault fault = fault_of(ask(als(), one.operation, one.request));

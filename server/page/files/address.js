@@ -9,29 +9,35 @@
 //   by=NAME           one of several models; absent: all of them side by side
 //   n=N               length of a list
 
-export const kFirst = 10;
-export const kMost = 50;
+/** Lengths of a list: at first, and at most. */
+export const lengths = { first: 10, most: 50 };
+
+/** Where the server has a lower limit, no list is longer. */
+export function keepLengthsTo({ n }) {
+  lengths.first = Math.min(lengths.first, n);
+  lengths.most = Math.min(lengths.most, n);
+}
+
 const kLongestWalk = 8; // steps that the address keeps; the browser keeps all
 
-const kNothing = { likes: [], user: null, item: null, via: [], show: "lists", by: null, n: kFirst };
-
+/** Each item once, as it comes first. */
 function likesOf(query) {
   const values = query.getAll("value");
-  return query.getAll("like").map((item, place) => {
+  const likes = query.getAll("like").map((item, place) => {
     const value = Number(values[place]);
     return values[place] !== undefined && Number.isFinite(value) ? { item, value } : { item };
   });
+  return likes.filter(({ item }, place) => likes.findIndex((like) => like.item === item) === place);
 }
 
 function lengthOf(text) {
-  const n = Number(text ?? kFirst);
-  return Number.isInteger(n) && n >= 1 && n <= kMost ? n : kFirst;
+  const n = Number(text ?? lengths.first);
+  return Number.isInteger(n) && n >= 1 && n <= lengths.most ? n : lengths.first;
 }
 
 export function readAddress(hash = location.hash) {
   const query = new URLSearchParams(hash.slice(1));
   return {
-    ...kNothing,
     likes: likesOf(query),
     user: query.get("user"),
     item: query.get("item"),
@@ -53,7 +59,7 @@ export function addressOf(state) {
   }
   if (state.show === "model") query.set("show", "model");
   if (state.by !== null) query.set("by", state.by);
-  if (state.n !== kFirst) query.set("n", state.n);
+  if (state.n !== lengths.first) query.set("n", state.n);
   const text = query.toString();
   return text ? `#${text}` : location.pathname;
 }

@@ -10,13 +10,24 @@ export class ServerError extends Error {
 
 const kToken = "token";
 
+/** Whether a header can hold it: characters of ASCII that are seen. */
+export const isToken = (text) => /^[\x21-\x7e]+$/.test(text);
+
 /** The token of a server that asks for one; until the tab is closed. */
 export function keepToken(token) {
   sessionStorage.setItem(kToken, token);
 }
 
-function headers(body) {
+/** One that no header can hold is dropped: with it the server could never be asked. */
+function keptToken() {
   const token = sessionStorage.getItem(kToken);
+  if (token === null || isToken(token)) return token;
+  sessionStorage.removeItem(kToken);
+  return null;
+}
+
+function headers(body) {
+  const token = keptToken();
   return {
     Accept: "application/json",
     ...(body === undefined ? {} : { "Content-Type": "application/json" }),
@@ -83,14 +94,22 @@ export function learnTitles(entries) {
 /** What an item is called: its id where it has no title or the model does not know it. */
 export const titleOf = (item) => titles.get(item) ?? item;
 
+let batch = 100; // items of a request
+
+/** Of the model's description; what a request may ask for. */
+export function keepTo(limits) {
+  batch = Math.min(batch, limits.batch);
+}
+
+/** Items in parts, each as many as a request may have. */
+export function inParts(items) {
+  return Array.from({ length: Math.ceil(items.length / batch) }, (_, part) => items.slice(part * batch, (part + 1) * batch));
+}
+
 /** Asks for those titles among `items` that no answer has told yet. */
 export async function fetchTitles(items, signal) {
   const missing = [...new Set(items)].filter((item) => !titles.has(item));
-  await Promise.all(missing.map(async (item) => {
-    try {
-      learnTitles((await get("v1/items", { item }, signal)).items);
-    } catch (error) {
-      if (error.status !== 404) throw error;
-    }
+  await Promise.all(inParts(missing).map(async (part) => {
+    learnTitles((await post("v1/items", { items: part, unknown: "leave_out" }, signal)).items);
   }));
 }

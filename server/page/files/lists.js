@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The recommendations: of one model, or of several side by side; before anything is taken, titles to
 // begin with.
-import { addressOf, kFirst, kMost, towards } from "./address.js";
+import { addressOf, lengths, towards } from "./address.js";
 import { get, isOutdated, Latest, learnTitles, post, titleOf } from "./api.js";
 import { announce, element, showRows } from "./dom.js";
 import { answerRow, barLengths, scoreTexts } from "./rows.js";
@@ -77,7 +77,7 @@ export class Lists {
   }
 
   async #showStarters(root, state, signal) {
-    const { items } = await whileBusy(root, get("v1/items", { n: kStarters }, signal));
+    const { items } = await whileBusy(root, get("v1/items", { n: Math.min(kStarters, this.#model.limits.n) }, signal));
     learnTitles(items);
     this.#root = null;
     const { take } = this.#page.choice;
@@ -151,12 +151,12 @@ export class Lists {
   #fill(name, { items }, others, state) {
     const scale = this.#model.scale ?? null;
     const scores = items.map(({ score }) => score);
-    const lengths = barLengths(scores, scale);
+    const bars = barLengths(scores, scale);
     const texts = scoreTexts(scores, scale);
     const walks = this.#model.can.includes("similar_items");
     const elsewhere = (item) => others.length > 0 && others.every((list) => list.items.some((entry) => entry.item === item));
     showRows(this.#columns.get(name), items.map((entry, at) => answerRow(entry, {
-      rank: at + 1, share: lengths[at], score: texts[at], rated: scale !== null,
+      rank: at + 1, share: bars[at], score: texts[at], rated: scale !== null,
       href: walks ? towards(state, entry.item) : null, tag: elsewhere(entry.item) ? (others.length > 1 ? "in all" : "in both") : null,
     }, state.user === null ? this.#page.choice : null)));
   }
@@ -165,11 +165,11 @@ export class Lists {
     const longest = Math.max(...lists.map(({ items }) => items.length));
     const more = root.querySelector(".more");
     if (longest === 0) more.textContent = "Nothing is left to recommend.";
-    else if (longest < state.n || state.n >= kMost) more.replaceChildren();
+    else if (longest < state.n || state.n >= lengths.most) more.replaceChildren();
     else if (!more.querySelector("button")) {
       more.replaceChildren(element("button", { type: "button", class: "button quiet" }, "Show more"));
     }
     const button = more.querySelector("button");
-    if (button) button.onclick = () => this.#page.go({ ...state, n: Math.min(kMost, state.n + kFirst) }, false);
+    if (button) button.onclick = () => this.#page.go({ ...state, n: Math.min(lengths.most, state.n + lengths.first) }, false);
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: one state, which stands in the address, and what is shown of it.
-import { addressOf, readAddress } from "./address.js";
-import { get } from "./api.js";
+import { addressOf, keepLengthsTo, readAddress } from "./address.js";
+import { get, keepTo } from "./api.js";
 import { byId, element } from "./dom.js";
 import { Figures } from "./figures.js";
 import { Lists } from "./lists.js";
@@ -36,7 +36,7 @@ class Page {
     this.#views = { lists: new Lists(model, page), near: new Near(model, page), model: new Figures(model) };
     this.#picks = new Picks(model, page);
     this.#picks.listen(() => this.#state);
-    new Search(choice.isTaken, choice.take);
+    new Search(model, choice.isTaken, choice.take);
     addEventListener("popstate", () => this.#open(readAddress()));
     document.addEventListener("click", (event) => this.#click(event));
     this.#open(this.#state);
@@ -76,8 +76,15 @@ class Page {
     return highest === undefined ? { item } : { item, value: highest };
   }
 
+  /** An address may say any value. */
+  #onScale(like) {
+    const { lowest, highest } = this.#model.scale ?? {};
+    if (like.value === undefined || highest === undefined) return like;
+    return { ...like, value: Math.min(highest, Math.max(lowest, like.value)) };
+  }
+
   #open(state) {
-    const likes = state.likes.map((like) => ({ ...this.#like(like.item), ...like }));
+    const likes = state.likes.map((like) => ({ ...this.#like(like.item), ...this.#onScale(like) }));
     this.#state = { ...state, likes };
     if (this.#shown !== null && this.#shown !== state.show) this.#views[this.#shown].leave();
     this.#shown = state.show;
@@ -106,6 +113,8 @@ async function start() {
   try {
     const model = await whileBusy(content, get("v1/model"));
     describe(model);
+    keepTo(model.limits);
+    keepLengthsTo(model.limits);
     new Page(model);
   } catch (error) {
     content.replaceChildren(element("h1", {}, "likewise"), troubleBox(error, start));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The neighbourhood of an item: a map and a list of what is similar, to walk from one to the next.
 import { addressOf, towards } from "./address.js";
-import { fetchTitles, get, isOutdated, Latest, learnTitles, post, titleOf } from "./api.js";
+import { fetchTitles, get, inParts, isOutdated, Latest, learnTitles, post, titleOf } from "./api.js";
 import { announce, element, showRows } from "./dom.js";
 import { drawMap } from "./map.js";
 import { answerRow, barLengths, scoreTexts, takeButton } from "./rows.js";
@@ -51,7 +51,7 @@ export class Near {
   async #show(root, state, signal) {
     const servedBy = state.by === null ? {} : { served_by: state.by };
     const [answer, about] = await Promise.all([
-      post("v1/similar", { items: [state.item], n: kNeighbours, ...servedBy }, signal),
+      post("v1/similar", { items: [state.item], n: Math.min(kNeighbours, this.#model.limits.n), ...servedBy }, signal),
       get("v1/items", { item: state.item, ...servedBy }, signal),
       fetchTitles(state.via, signal),
     ]);
@@ -111,9 +111,11 @@ export class Near {
   async #fillMap(root, centre, servedBy, signal) {
     const items = this.#items;
     if (items.length === 0) return;
-    const answer = await post("v1/similar", { items: items.map(({ item }) => item), n: kLinks, ...servedBy }, signal);
+    const n = Math.min(kLinks, this.#model.limits.n);
+    const answers = await Promise.all(inParts(items.map(({ item }) => item)).map((part) =>
+      post("v1/similar", { items: part, n, ...servedBy }, signal)));
     this.#drawn = {
-      figure: root.querySelector(".map"), centre, items, lists: answer.lists,
+      figure: root.querySelector(".map"), centre, items, lists: answers.flatMap(({ lists }) => lists),
       walk: (item) => this.#page.follow(towards(this.#state, item)),
     };
     this.#draw();

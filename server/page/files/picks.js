@@ -7,6 +7,8 @@ import { titleLink } from "./rows.js";
 import { starRow, starsOf } from "./stars.js";
 import { count, figure } from "./text.js";
 
+const kShown = 1000; // of a history, and of the events since
+
 export class Picks {
   #model;
   #page;
@@ -14,6 +16,7 @@ export class Picks {
   #history = new Latest();
   #historyOf = null;
   #past = [];
+  #more = false;
 
   /** `page`: {choice, rate(item, value), go(state)}. */
   constructor(model, page) {
@@ -81,14 +84,17 @@ export class Picks {
     if (state.user === this.#historyOf) return this.#showHistory(state);
     this.#historyOf = state.user;
     this.#past = [];
+    this.#more = false;
     this.#showHistory(state);
     if (state.user === "") return;
     try {
       const signal = this.#history.next();
-      const { history, events } = await get(`v1/users/${encodeURIComponent(state.user)}`, {}, signal);
-      learnTitles(history);
-      await fetchTitles(events.map(({ item }) => item), signal);
-      this.#past = [...events.map((event) => ({ ...event, tag: "new" })), ...history];
+      const { history, events } = await get(`v1/users/${encodeURIComponent(state.user)}`, { n: kShown + 1 }, signal);
+      const shown = { history: history.slice(0, kShown), events: events.slice(-kShown) };
+      learnTitles(shown.history);
+      await fetchTitles(shown.events.map(({ item }) => item), signal);
+      this.#past = [...shown.events.map((event) => ({ ...event, tag: "new" })), ...shown.history];
+      this.#more = this.#past.length < history.length + events.length;
       this.#showHistory(state);
     } catch (error) {
       // The list next to it says what is wrong with a user.
@@ -98,7 +104,7 @@ export class Picks {
 
   #showHistory(state) {
     byId("history-part").hidden = this.#past.length === 0;
-    byId("history-count").textContent = count(this.#past.length);
+    byId("history-count").textContent = `${count(this.#past.length)}${this.#more ? "+" : ""}`;
     byId("history").replaceChildren(...this.#past.map(({ item, value, tag }) => element("li", {},
       titleLink(item, this.#href(state, item)), element("span", { class: "value" },
         tag ? element("span", { class: "tag" }, tag) : null, value === undefined ? null : ` ${figure(value)}`))));

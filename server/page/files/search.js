@@ -6,6 +6,7 @@ import { counted } from "./text.js";
 
 const kPause = 120; // ms of typing that go by before a request
 const kLength = 8;
+const kBytes = 200; // of a query, as the server counts them
 
 /** The title with those parts marked that begin with a word of the query. */
 function marked(title, query) {
@@ -13,6 +14,12 @@ function marked(title, query) {
   if (words.length === 0) return [title];
   return title.split(new RegExp(`(${words.join("|")})`, "giu"))
     .map((part, place) => (place % 2 === 1 ? element("mark", {}, part) : part));
+}
+
+/** The longest beginning of whole characters that the server takes. */
+function withinBytes(text) {
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(kBytes));
+  return text.slice(0, read);
 }
 
 export class Search {
@@ -26,8 +33,11 @@ export class Search {
   #isTaken;
   #take;
 
+  #length;
+
   /** `isTaken(item)`, and `take(item)` for a title that was chosen. */
-  constructor(isTaken, take) {
+  constructor(model, isTaken, take) {
+    this.#length = Math.min(kLength, model.limits.n);
     this.#isTaken = isTaken;
     this.#take = take;
     this.#input.addEventListener("input", () => this.#later());
@@ -48,11 +58,11 @@ export class Search {
   }
 
   async #search() {
-    const query = this.#input.value.trim();
+    const query = withinBytes(this.#input.value.trim());
     const signal = this.#latest.next();
     if (!query) return this.#close();
     try {
-      const { items } = await get("v1/items", { query, n: kLength }, signal);
+      const { items } = await get("v1/items", { query, n: this.#length }, signal);
       learnTitles(items);
       if (document.activeElement === this.#input) this.#show(items, query);
     } catch (error) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page shows while it waits, and where something failed.
-import { keepToken } from "./api.js";
+import { isToken, keepToken } from "./api.js";
 import { announce, element } from "./dom.js";
 
 const kPatience = 250; // ms until waiting is shown: quick answers do not flicker
@@ -22,16 +22,22 @@ export async function whileBusy(node, work) {
 
 function tokenForm(retry) {
   const field = element("input", { id: "token", type: "password", autocomplete: "off", required: true });
+  const note = element("p", { class: "note" }, "It is kept until this tab is closed.");
   return element("form", {
     class: "user-form",
     submit: (event) => {
       event.preventDefault();
-      keepToken(field.value.trim());
+      const token = field.value.trim();
+      if (!isToken(token)) {
+        note.textContent = "A token has no blanks and no letters with accents: copy it once more.";
+        return announce(note.textContent);
+      }
+      keepToken(token);
       retry();
     },
   }, element("label", { for: "token" }, "Token of this server"),
   element("div", { class: "field" }, field, element("button", { type: "submit", class: "button" }, "Use it")),
-  element("p", { class: "note" }, "It is kept until this tab is closed."));
+  note);
 }
 
 /** The sentence of an error, with what can be done about it. */

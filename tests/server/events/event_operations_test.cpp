@@ -117,6 +117,7 @@ TEST_P(EventsOfAnyModel, AUserIsToldAndErased) {
              R"({"user": "u105", "item": "i101", "value": 3, "time": 1700000000.5, "key": "k"})"));
   const Json told = answer("user", R"({"user": "u105"})");
   EXPECT_FALSE(told["history"].empty());
+  EXPECT_EQ(answer("user", R"({"user": "u105", "n": 1})")["history"].size(), 1U);
   EXPECT_EQ(told["events"],
             Json::parse(R"([{"item": "i101", "value": 3.0, "time": 1700000000.5, "key": "k"}])"));
   EXPECT_EQ(answer("erase", R"({"user": "u105"})")["erased"], 1);
