@@ -9,6 +9,7 @@
 
 #include "likewise/error.h"
 #include "server/ascii.h"
+#include "server/clock.h"
 #include "server/host_name.h"
 #include "server/openapi.h"
 #include "server/page/page_files.h"
@@ -117,21 +118,26 @@ void add_parameter(Json& request, const Operation& operation, const std::string&
   return true;
 }
 
-[[nodiscard]] Json request_in(const Operation& operation, Method method, const HttpRequest& http,
-                              const Target& target, const PathMatch& from_path) {
-  if (method == Method::kPost && !target.query.empty()) {
-    throw Fault(FaultKind::kInvalidArgument, "POST takes its parameters from the body",
-                target.query.front().first);
-  }
-  if (method != Method::kPost && !http.body.empty()) {
-    throw Fault(
-        FaultKind::kInvalidArgument,
-        fmt::format("{} takes its parameters from the address, not from a body", name_of(method)));
-  }
+[[nodiscard]] Fault takes_no_body(Method method) {
+  return {
+      FaultKind::kInvalidArgument,
+      fmt::format("{} takes its parameters from the address, not from a body", name_of(method))};
+}
+
+void require_json(std::string_view content_type) {
+  if (is_json(content_type)) return;
+  throw Fault(FaultKind::kUnsupportedMediaType,
+              "a body must be JSON in UTF-8, with Content-Type: application/json");
+}
+
+[[nodiscard]] Json request_in(const Operation& operation, const HttpRequest& http,
+                              const Route& route) {
+  const Method method = route.method;
+  if (method != Method::kPost && !http.body.empty()) throw takes_no_body(method);
   if (operation.read) return operation.read(http);
   Json request = method == Method::kPost ? json_body_of(http) : Json::object();
-  if (!from_path.name.empty()) request[from_path.name] = from_path.value;
-  for (const auto& [name, text] : target.query) add_parameter(request, operation, name, text);
+  if (!route.parameter.empty()) request[route.parameter] = route.value;
+  for (const auto& [name, text] : route.target.query) add_parameter(request, operation, name, text);
   if (method != Method::kPost) check_one_of(operation.parameters, request, {}, query_name);
   check(operation.parameters, request);
   return request;
@@ -153,10 +159,7 @@ void add_parameter(Json& request, const Operation& operation, const std::string&
 }  // namespace
 
 Json json_body_of(const HttpRequest& http) {
-  if (!is_json(http.content_type)) {
-    throw Fault(FaultKind::kUnsupportedMediaType,
-                "a body must be JSON in UTF-8, with Content-Type: application/json");
-  }
+  require_json(http.content_type);
   return read_json(http.body);
 }
 
@@ -180,11 +183,33 @@ void Front::check_host(std::string_view host) const {
               fmt::format("this server does not go by the name '{}'", printable(name)), "Host");
 }
 
-std::variant<Task, Reply> Front::find_task(HttpRequest http) const {
-  const Target target = read_target(http.target);
-  if (!target.authority.empty()) http.host = target.authority;
-  check_host(http.host);
-  const auto method = method_of(http.method);
+void Front::look_at_header(const HttpRequest& header, const Operation& operation,
+                           const Route& route) const {
+  tokens()->require(operation.access, header.authorization);
+  if (route.method != Method::kPost) return;
+  if (!route.target.query.empty()) {
+    throw Fault(FaultKind::kInvalidArgument, "POST takes its parameters from the body",
+                route.target.query.front().first);
+  }
+  require_json(header.content_type);
+}
+
+Reply Front::other_methods(const HttpRequest& header, const Route& route,
+                           const std::vector<Method>& methods) const {
+  Reply reply = refusal({FaultKind::kMethodNotAllowed,
+                         fmt::format("{} takes {}, not {}", printable(route.target.path),
+                                     methods_text(methods), printable(header.method))});
+  const bool gets = std::ranges::find(methods, Method::kGet) != methods.end();
+  reply.headers += fmt::format("Allow: {}{}\r\n", methods_text(methods), gets ? ", HEAD" : "");
+  return reply;
+}
+
+/// What it has found so far stands in `route` where it throws.
+void Front::find_route(const HttpRequest& header, Route& route) const {
+  route.target = read_target(header.target);
+  const Target& target = route.target;
+  check_host(target.authority.empty() ? header.host : target.authority);
+  const auto method = method_of(header.method);
   const std::vector<Operation>& all = service_.operations();
   std::vector<Method> others;
   for (std::size_t o = 0; o < all.size(); ++o) {
@@ -194,52 +219,70 @@ std::variant<Task, Reply> Front::find_task(HttpRequest http) const {
       std::ranges::copy(all[o].methods, std::back_inserter(others));
       continue;
     }
-    tokens()->require(all[o].access, http.authorization);
-    return Task{o, request_in(all[o], *method, http, target, *found)};
+    route.operation = o;
+    route.method = *method;
+    route.takes_body = *method == Method::kPost;
+    route.parameter = found->name;
+    route.value = found->value;
+    look_at_header(header, all[o], route);
+    route.is_probe = all[o].is_probe;
+    return;
   }
   if (const PageFile* file = page_file(target.path)) {
+    route.operation = service_.page_operation();
     if (method == Method::kGet) {
-      Reply reply = reply_with(*file, http.if_none_match);
-      reply.operation = all.size();
-      return reply;
+      route.reply = reply_with(*file, header.if_none_match);
+      route.reply->operation = route.operation;
+      return;
     }
     others.push_back(Method::kGet);
   }
-  if (!others.empty()) {
-    Reply reply = refusal(
-        {FaultKind::kMethodNotAllowed, fmt::format("{} takes {}, not {}", printable(target.path),
-                                                   methods_text(others), printable(http.method))});
-    reply.headers += fmt::format("Allow: {}\r\n", methods_text(others));
-    return reply;
+  if (others.empty()) {
+    throw Fault(FaultKind::kNotFound,
+                fmt::format("there is nothing at '{}'; /openapi.json says what there is",
+                            printable(target.path)));
   }
-  throw Fault(FaultKind::kNotFound,
-              fmt::format("there is nothing at '{}'; /openapi.json says what there is",
-                          printable(target.path)));
+  route.reply = other_methods(header, route, others);
+}
+
+Route Front::route(const HttpRequest& header) const {
+  Route route{.operation = service_.no_operation()};
+  try {
+    find_route(header, route);
+  } catch (...) {
+    route.reply = refusal(current_fault(), route.operation);
+  }
+  return route;
+}
+
+std::variant<Task, Reply> Front::take(const HttpRequest& request, Route& route) const {
+  if (route.reply) return std::move(*route.reply);
+  try {
+    HttpRequest http = request;
+    if (!route.target.authority.empty()) http.host = route.target.authority;
+    return Task{route.operation, request_in(service_.operations()[route.operation], http, route)};
+  } catch (...) {
+    return refusal(current_fault(), route.operation);
+  }
 }
 
 std::variant<Task, Reply> Front::take(const HttpRequest& request) const {
-  try {
-    return find_task(request);
-  } catch (...) {
-    return refusal(current_fault());
-  }
+  Route found = route(request);
+  return take(request, found);
 }
 
 Reply Front::reply_to(std::size_t operation, Outcome outcome) const {
   const Operation& asked = service_.operations()[operation];
-  if (const auto* fault = std::get_if<Fault>(&outcome)) {
-    Reply reply = refusal(*fault);
-    reply.operation = operation;
-    return reply;
-  }
+  if (const auto* fault = std::get_if<Fault>(&outcome)) return refusal(*fault, operation);
   auto& body = std::get<std::string>(outcome);
   const int status = body.empty() && asked.status == 200 ? 202 : asked.status;
   return {status, asked.content_type, std::move(body), operation};
 }
 
-Reply Front::refusal(const Fault& fault) const {
-  Reply reply{status_of(fault.kind()), "application/json", body_of(fault),
-              service_.operations().size()};
+Reply Front::refusal(const Fault& fault) const { return refusal(fault, service_.no_operation()); }
+
+Reply Front::refusal(const Fault& fault, std::size_t operation) const {
+  Reply reply{status_of(fault.kind()), "application/json", body_of(fault), operation};
   if (fault.kind() == FaultKind::kUnauthorized) reply.headers += "WWW-Authenticate: Bearer\r\n";
   if (fault.kind() == FaultKind::kUnavailable || fault.kind() == FaultKind::kTooManyRequests) {
     reply.headers += "Retry-After: 1\r\n";
@@ -247,7 +290,7 @@ Reply Front::refusal(const Fault& fault) const {
   return reply;
 }
 
-std::string bytes_of(const Reply& reply, bool alive, bool head) {
+std::string head_of(const Reply& reply, bool alive) {
   constexpr std::string_view kAlways =
       "X-Content-Type-Options: nosniff\r\n"
       "Referrer-Policy: no-referrer\r\n"
@@ -255,16 +298,19 @@ std::string bytes_of(const Reply& reply, bool alive, bool head) {
   constexpr std::string_view kNoPage =
       "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n"
       "Cache-Control: no-store\r\n";
-  std::string bytes =
-      fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n", reply.status,
-                  reason_of(reply.status), reply.content_type, reply.body.size());
+  std::string bytes = fmt::format(
+      "HTTP/1.1 {} {}\r\nDate: {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n", reply.status,
+      reason_of(reply.status), http_date(), reply.content_type, reply.body.size());
   bytes += kAlways;
   const bool own_policy = reply.headers.find("Content-Security-Policy") != std::string::npos;
   if (!own_policy) bytes += kNoPage;
   bytes += reply.headers;
   bytes += alive ? "\r\n" : "Connection: close\r\n\r\n";
-  if (!head) bytes += reply.body;
   return bytes;
+}
+
+std::string bytes_of(const Reply& reply, bool alive, bool head) {
+  return head_of(reply, alive) + (head ? "" : reply.body);
 }
 
 }  // namespace likewise::server

@@ -5,11 +5,13 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "server/query_string.h"
 #include "server/service.h"
 #include "server/tokens.h"
 
@@ -32,8 +34,21 @@ struct Reply {
   int status = 200;
   std::string content_type;
   std::string body;
-  std::size_t operation = 0;  ///< its place in the table; the table's size where it is none
+  std::size_t operation = 0;  ///< as Service::operation_name() takes it
   std::string headers{};      ///< more of them, each with its line end
+};
+
+/// What the header of a request asks for, and whether it may.
+struct Route {
+  std::size_t operation = 0;     ///< as Service::operation_name() takes it
+  std::optional<Reply> reply{};  ///< where nothing else is needed: a refusal, a file of the page
+  bool is_probe = false;         ///< of those that watch a server, and may
+  bool takes_body = false;
+  // For Front::take().
+  Method method = Method::kGet;
+  Target target{};
+  std::string parameter{};  ///< in the path: its name and its value
+  std::string value{};
 };
 
 /// A request that was checked.
@@ -62,16 +77,24 @@ class Front {
   /// For requests from here on.
   void use_tokens(Tokens tokens);
 
-  /// Never throws.
+  /// Before the body: host, path, method, token, content type. Never throws.
+  [[nodiscard]] Route route(const HttpRequest& header) const;
+  /// All of a request, and its route, whose reply it may take. Never throws.
+  [[nodiscard]] std::variant<Task, Reply> take(const HttpRequest& request, Route& route) const;
   [[nodiscard]] std::variant<Task, Reply> take(const HttpRequest& request) const;
   [[nodiscard]] Reply reply_to(std::size_t operation, Outcome outcome) const;
-  /// For what is wrong with a request that was not even read.
+  /// Without an operation: for what is wrong with a request that was not even read.
   [[nodiscard]] Reply refusal(const Fault& fault) const;
+  [[nodiscard]] Reply refusal(const Fault& fault, std::size_t operation) const;
 
   [[nodiscard]] const Service& service() const { return service_; }
 
  private:
-  [[nodiscard]] std::variant<Task, Reply> find_task(HttpRequest http) const;
+  void find_route(const HttpRequest& header, Route& route) const;
+  void look_at_header(const HttpRequest& header, const Operation& operation,
+                      const Route& route) const;
+  [[nodiscard]] Reply other_methods(const HttpRequest& header, const Route& route,
+                                    const std::vector<Method>& methods) const;
   void check_host(std::string_view host) const;
   [[nodiscard]] std::shared_ptr<const Tokens> tokens() const;
 
@@ -81,6 +104,8 @@ class Front {
   std::shared_ptr<const Tokens> tokens_ = std::make_shared<const Tokens>();
 };
 
+/// The header of a reply, with the line that ends it.
+[[nodiscard]] std::string head_of(const Reply& reply, bool alive);
 /// Reply, as bytes. `alive`: whether the connection stays open. `head`: without its body.
 [[nodiscard]] std::string bytes_of(const Reply& reply, bool alive, bool head);
 

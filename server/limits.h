@@ -25,6 +25,7 @@ struct Limits {
   std::size_t header = 16 << 10;           ///< bytes, with the first line
   std::size_t target = 8 << 10;            ///< bytes of the first line's address
   std::size_t bodies = 64 << 20;           ///< bytes of all bodies that are under way
+  std::size_t answering = 64 << 20;        ///< bytes of all answers that are under way
   std::size_t connections = 20'000;        ///< at once; beyond, one that is idle is closed
   std::size_t waiting = 4096;              ///< requests that wait for a thread
   double rate = 0;                         ///< requests a second of each client; 0: any number
@@ -33,6 +34,7 @@ struct Limits {
   std::chrono::milliseconds body_time{30'000};    ///< for a body
   std::chrono::milliseconds write_time{30'000};   ///< until a client has taken its answer
   std::chrono::milliseconds patience{10'000};     ///< of a request that waits for a thread
+  std::chrono::milliseconds drain{0};             ///< at the end, before no more are taken
   std::chrono::milliseconds shutdown{10'000};     ///< for what is under way at the end
 };
 

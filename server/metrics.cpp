@@ -10,17 +10,8 @@
 #include "server/service.h"
 
 namespace likewise::server {
-namespace {
-
-[[nodiscard]] std::string name_at(const Service& service, std::size_t operation) {
-  const auto& all = service.operations();
-  return operation < all.size() ? all[operation].name : "none";
-}
-
-}  // namespace
-
 Metrics::Metrics(std::size_t operations, std::size_t models) : last_refused_(models) {
-  for (std::size_t o = 0; o <= operations; ++o) operations_.push_back(std::make_unique<Counts>());
+  for (std::size_t o = 0; o < operations; ++o) operations_.push_back(std::make_unique<Counts>());
 }
 
 void Metrics::count_request(std::size_t operation, int status, double seconds) {
@@ -53,7 +44,7 @@ std::string Metrics::text(const Service& service) const {
       const std::int64_t count = operations_[o]->by_status[s];
       if (count == 0) continue;
       text += fmt::format("likewise_requests_total{{operation=\"{}\",status=\"{}\"}} {}\n",
-                          name_at(service, o),
+                          service.operation_name(o),
                           kStatuses[s] == 0 ? "other" : fmt::to_string(kStatuses[s]), count);
     }
   }
@@ -67,13 +58,14 @@ std::string Metrics::text(const Service& service) const {
       sum += counts.by_seconds[b];
       const std::string end = b < kSeconds.size() ? fmt::format("{}", kSeconds[b]) : "+Inf";
       lines += fmt::format("{}_bucket{{operation=\"{}\",le=\"{}\"}} {}\n", seconds,
-                           name_at(service, o), end, sum);
+                           service.operation_name(o), end, sum);
     }
     if (sum == 0) continue;
     text += lines;
-    text += fmt::format("{}_sum{{operation=\"{}\"}} {}\n", seconds, name_at(service, o),
+    text += fmt::format("{}_sum{{operation=\"{}\"}} {}\n", seconds, service.operation_name(o),
                         static_cast<double>(counts.nanoseconds) * 1e-9);
-    text += fmt::format("{}_count{{operation=\"{}\"}} {}\n", seconds, name_at(service, o), sum);
+    text +=
+        fmt::format("{}_count{{operation=\"{}\"}} {}\n", seconds, service.operation_name(o), sum);
   }
   single_metric(text, "likewise_connections", "gauge", "Connections that are open.", connections);
   single_metric(text, "likewise_connections_refused_total", "counter",

@@ -20,9 +20,10 @@ class Metrics {
   static constexpr std::array kSeconds{0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05,
                                        0.1,    0.2,   0.5,   1.0,   2.0,  5.0};
 
+  /// `operations`: how many operation_name() knows.
   Metrics(std::size_t operations, std::size_t models);
 
-  /// `operation`: its place in the table, or its size for a request of none.
+  /// `operation`: as Service::operation_name() takes it.
   void count_request(std::size_t operation, int status, double seconds);
   void count_model_loaded(std::size_t model);
   void count_model_refused(std::size_t model);
@@ -38,7 +39,7 @@ class Metrics {
   [[nodiscard]] std::string text(const Service& service) const;
 
  private:
-  static constexpr std::array kStatuses{200, 202, 400, 401, 403, 404, 405, 408, 409,
+  static constexpr std::array kStatuses{200, 202, 304, 400, 401, 403, 404, 405, 408, 409,
                                         413, 414, 415, 429, 431, 500, 503, 507, 0};
 
   /// Of one operation.

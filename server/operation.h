@@ -58,8 +58,11 @@ struct Operation {
   std::function<std::string(const Service&, const Json& request)> run;
   /// Several requests at once, where that is cheaper; the same outcomes as of run(), one by one.
   std::function<std::vector<Outcome>(const Service&, std::span<const Json* const>)> run_together{};
+  /// Of those, one that is answered alone, as its answer is large.
+  std::function<bool(const Json& request)> is_large{};
   bool of_one_model = false;  ///< where several are served, a request may name which one
   bool tool = false;          ///< whether agents have it
+  bool is_probe = false;      ///< of those that watch a server: asked at any rate
   /// Where HTTP does not say it by parameters: reads and checks what run() gets. Throws Fault.
   std::function<Json(const HttpRequest&)> read{};
 };

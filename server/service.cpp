@@ -9,10 +9,15 @@ Service::Service(const Limits& limits, Split split)
     : limits_(limits),
       split_(std::move(split)),
       operations_(make_operations(limits, split_)),
-      metrics_(operations_.size(), split_.size()),
+      metrics_(no_operation() + 1, split_.size()),
       models_(split_.size()),
       marks_(split_.size()),
       follows_(split_.size()) {}
+
+std::string_view Service::operation_name(std::size_t operation) const {
+  if (operation < operations_.size()) return operations_[operation].name;
+  return operation == page_operation() ? "page" : "none";
+}
 
 std::shared_ptr<const ServedModel> Service::model(std::size_t place) const {
   const std::lock_guard lock(mutex_);

@@ -55,6 +55,11 @@ class Service {
 
   [[nodiscard]] const Limits& limits() const { return limits_; }
   [[nodiscard]] const std::vector<Operation>& operations() const { return operations_; }
+  /// Behind the operations: what stands for the files of the page, and for a request of none.
+  [[nodiscard]] std::size_t page_operation() const { return operations_.size(); }
+  [[nodiscard]] std::size_t no_operation() const { return operations_.size() + 1; }
+  /// "recommend", ..., "page", "none".
+  [[nodiscard]] std::string_view operation_name(std::size_t operation) const;
   [[nodiscard]] Metrics& metrics() const { return metrics_; }
 
   /// From here on /readyz says that the server ends.

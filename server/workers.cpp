@@ -48,12 +48,17 @@ std::vector<Waiting> Workers::next() {
   std::vector<Waiting> group;
   if (waiting_.empty()) return group;
   const std::size_t operation = waiting_.front().task.operation;
-  const bool together = static_cast<bool>(front_.service().operations()[operation].run_together);
+  const Operation& asked = front_.service().operations()[operation];
+  const auto joins = [&](const Waiting& one) {
+    return asked.run_together && one.task.operation == operation &&
+           !(asked.is_large && asked.is_large(one.task.request));
+  };
+  bool more = false;
   do {
+    more = joins(waiting_.front());
     group.push_back(std::move(waiting_.front()));
     waiting_.pop_front();
-  } while (together && !waiting_.empty() && group.size() < kTogether &&
-           waiting_.front().task.operation == operation);
+  } while (more && !waiting_.empty() && group.size() < kTogether && joins(waiting_.front()));
   front_.service().metrics().waiting -= std::ssize(group);
   return group;
 }

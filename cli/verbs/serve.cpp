@@ -64,6 +64,7 @@ struct Serve {
   std::string tokens_path;
   bool anonymous = false;
   std::vector<std::string> hosts;
+  std::vector<std::string> proxies;
   std::string log_path;
   bool log_personal = false;
   double watch = 1.0;
@@ -74,6 +75,7 @@ struct Serve {
   double idle = 75.0;
   double header_time = 10.0;
   double body_time = 30.0;
+  double drain = 0.0;
   double shutdown = 10.0;
   server::Limits limits;
   std::vector<std::string> files;  ///< of the models
@@ -96,6 +98,7 @@ struct Serve {
     const server::Address address = server::read_address(listen);
     refuse_open_door(address);
     read_hosts(address);
+    (void)trusted();
     Progress progress(common.quiet);
     progress.stage("load");
     serve(address, progress);
@@ -139,6 +142,14 @@ struct Serve {
                             listen));
   }
 
+  [[nodiscard]] server::TrustedProxies trusted() const {
+    try {
+      return server::TrustedProxies::read(proxies);
+    } catch (const Error& error) {
+      throw Error(error.kind(), fmt::format("--trust-proxy: {}", error.what()));
+    }
+  }
+
   void read_hosts(const server::Address& address) {
     refuse_idle(*given, "--host", address.is_loopback(), "a --listen on loopback");
     for (std::string& host : hosts) host = server::read_host_name(host);
@@ -148,6 +159,7 @@ struct Serve {
     limits.idle = milliseconds_of(idle);
     limits.header_time = milliseconds_of(header_time);
     limits.body_time = milliseconds_of(body_time);
+    limits.drain = milliseconds_of(drain);
     limits.shutdown = milliseconds_of(shutdown);
     for (const std::string& file : files)
       (void)model_checksum(file);  // before a store is made beside it
@@ -168,6 +180,7 @@ struct Serve {
     const std::unique_ptr<server::Updater> updater = start_updates(live.get(), watches, say);
     if (updater != nullptr) service.use_updates(*updater);
     server::HttpServer http(front, service, log, address, thread_count());
+    http.trust(trusted());
     http.on_hangup([&] {
       log.reopen();
       for (server::ModelWatch& one : watches) one.look_now();
@@ -264,9 +277,16 @@ void add_door_options(CLI::App& app, Serve& verb) {
            "localhost and addresses always do")
       ->type_name("NAMES")
       ->group(kGroup);
-  add_number(app, "--rate", verb.limits.rate, "Requests a second of one address; 0: any number",
+  add_number(app, "--rate", verb.limits.rate,
+             "Requests a second of one address, but of /healthz, /readyz and /metrics; 0: any "
+             "number",
              {0.0, 1e6})
       ->capture_default_str()
+      ->group(kGroup);
+  add_list(app, "--trust-proxy", verb.proxies,
+           "Networks of proxies, as 10.0.0.0/8 or 127.0.0.1, whose X-Forwarded-For says who asks, "
+           "for --rate and the access log")
+      ->type_name("NETWORKS")
       ->group(kGroup);
 }
 
@@ -334,6 +354,12 @@ void add_limit_options(CLI::App& app, Serve& verb) {
   add_seconds("--idle-time", verb.idle, "Between two requests of a connection");
   add_seconds("--header-time", verb.header_time, "From the first byte of a header to its last");
   add_seconds("--body-time", verb.body_time, "For a body");
+  add_number(app, "--drain-time", verb.drain,
+             "At SIGTERM: /readyz says that the server ends, and requests are still taken",
+             {0.0, 86'400.0})
+      ->type_name("SECONDS")
+      ->capture_default_str()
+      ->group(kGroup);
   add_seconds("--shutdown-time", verb.shutdown, "For what is under way at SIGTERM");
 }
 

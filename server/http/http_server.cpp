@@ -12,11 +12,16 @@
 #include <fcntl.h>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <sys/resource.h>
 #include <unistd.h>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include <fmt/format.h>
 
@@ -34,8 +39,8 @@ using Code = boost::system::error_code;
 
 /// What a read may bring at once.
 constexpr std::size_t kRead = 64 << 10;
-/// Bodies up to this size are not counted among those under way.
-constexpr std::size_t kSmallBody = 16 << 10;
+/// Bodies and answers up to this size are not counted among those under way.
+constexpr std::size_t kSmall = 16 << 10;
 /// How often deadlines are looked at.
 constexpr std::chrono::milliseconds kSweep{100};
 /// How long a refused client may take to notice.
@@ -45,12 +50,42 @@ constexpr std::size_t kOwnDescriptors = 64;
 /// Threads that wait for a disk: one while the other makes the next commit ready.
 constexpr int kStoringThreads = 2;
 
-/// One for all requests of an address; of IPv6 the network, which is what a client has.
-[[nodiscard]] std::string client_key(const asio::ip::address& address) {
-  if (address.is_v4()) return address.to_string();
-  const auto bytes = address.to_v6().to_bytes();
-  return {reinterpret_cast<const char*>(bytes.data()), 8};
+[[nodiscard]] IpBytes ip_of(const asio::ip::address& address) {
+  const bool is_v4 = address.is_v4();
+  const auto mapped =
+      is_v4 ? asio::ip::make_address_v6(asio::ip::v4_mapped, address.to_v4()) : address.to_v6();
+  return mapped.to_bytes();
 }
+
+/// Of large answers that are gone.
+void give_memory_back() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+/// Bytes under way, up to a limit.
+class Room {
+ public:
+  explicit Room(std::size_t most) : most_(most) {}
+  /// One alone has room, whatever its size.
+  [[nodiscard]] bool take(std::size_t bytes) {
+    if (bytes > 0 && taken_ > 0 && taken_ + bytes > most_) return false;
+    taken_ += bytes;
+    highest_ = std::max(highest_, taken_);
+    return true;
+  }
+  /// Whether nothing is under way any more, of more than a quarter of the limit.
+  bool give(std::size_t bytes) {
+    taken_ -= bytes;
+    return bytes > 0 && taken_ == 0 && std::exchange(highest_, 0) > most_ / 4;
+  }
+
+ private:
+  std::size_t most_;
+  std::size_t taken_ = 0;
+  std::size_t highest_ = 0;  ///< since there was nothing
+};
 
 /// As many descriptors as the system lets this process have.
 [[nodiscard]] std::size_t raise_descriptors() {
@@ -80,14 +115,15 @@ class HttpServer::Impl {
   [[nodiscard]] const Limits& limits() const { return service_.limits(); }
   void move(Connection& connection, State to);
   void remove(Connection& connection);
-  [[nodiscard]] bool take_body_room(std::size_t bytes);
-  void give_body_room(std::size_t bytes) { bodies_ -= bytes; }
 
   Front& front_;
   Service& service_;
   AccessLog& log_;
   asio::io_context io_{1};
   Rates rates_;
+  TrustedProxies proxies_;
+  Room bodies_;     ///< of requests until they are answered
+  Room answering_;  ///< of answers until they are taken
   std::vector<char> read_buffer_ = std::vector<char>(kRead);
   Address address_;
   std::function<void()> hangup_;
@@ -111,6 +147,7 @@ class HttpServer::Impl {
   [[nodiscard]] bool evict_idle();
   void sweep();
   void wait_for_signals();
+  void begin_to_end();
   void end();
   void deliver(std::shared_ptr<void> asker, Reply reply);
   void take_deliveries();
@@ -127,7 +164,6 @@ class HttpServer::Impl {
   /// look at all of them is needed.
   std::array<std::list<Connection*>, static_cast<std::size_t>(State::kClosed)> in_;
   std::size_t most_connections_ = 0;
-  std::size_t bodies_ = 0;  ///< bytes under way
   int spare_descriptor_ = -1;
   std::mutex deliveries_mutex_;
   std::vector<Delivery> deliveries_;
@@ -137,10 +173,11 @@ class HttpServer::Impl {
 /// and reads the next: what a client sends meanwhile waits in the system's buffers.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(HttpServer::Impl& server, tcp::socket socket, std::string client)
+  Connection(HttpServer::Impl& server, tcp::socket socket, const IpBytes& peer)
       : server_(server),
         socket_(std::move(socket)),
-        client_(std::move(client)),
+        peer_(peer),
+        client_(client_of(peer)),
         reader_(server.limits()) {}
 
   void start() { wait_for_request(); }
@@ -172,6 +209,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void wait_readable();
   void on_readable(const Code& error);
   void read_on(std::string_view bytes);
+  [[nodiscard]] bool look_at_header();
   [[nodiscard]] bool make_room_for_body();
   void say_continue();
   void answer();
@@ -182,27 +220,34 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void linger();
   void drain(const Code& error);
   void log(const Reply& reply);
-  void free_body_room() { server_.give_body_room(std::exchange(body_room_, 0)); }
+  void free_body_room() { server_.bodies_.give(std::exchange(body_room_, 0)); }
+  void free_answer() {
+    std::string().swap(body_);
+    if (server_.answering_.give(std::exchange(answer_room_, 0))) give_memory_back();
+  }
 
   HttpServer::Impl& server_;
   tcp::socket socket_;
-  std::string client_;
+  IpBytes peer_;
+  Client client_;  ///< who asks; through a proxy each request may be of another one
   RequestReader reader_;
   State state_ = State::kAnswer;  ///< until it is known what is to be done with it
   Clock::time_point deadline_;
   Clock::time_point arrived_;
-  std::string ahead_;  ///< bytes of requests after this one
-  std::string out_;
-  std::size_t written_ = 0;
+  std::optional<Route> route_;  ///< once the header is there
+  std::string ahead_;           ///< bytes of requests after this one
+  std::string head_out_;        ///< the answer's header
+  std::string body_;            ///< and its body
+  std::size_t written_ = 0;     ///< of both
   std::size_t body_room_ = 0;
+  std::size_t answer_room_ = 0;
   bool alive_ = true;  ///< whether another request may follow
   bool head_ = false;
-  bool said_continue_ = false;
 };
 
 void Connection::wait_for_request() {
   reader_ = RequestReader(server_.limits());
-  said_continue_ = false;
+  route_.reset();
   if (!ahead_.empty()) {
     enter(State::kHeader, server_.limits().header_time);
     // Behind what others wait for: a client with many requests must not hold them up.
@@ -214,7 +259,7 @@ void Connection::wait_for_request() {
     return;
   }
   std::string().swap(ahead_);
-  std::string().swap(out_);
+  std::string().swap(head_out_);
   enter(State::kIdle, server_.limits().idle);
   wait_readable();
 }
@@ -251,42 +296,63 @@ void Connection::read_on(std::string_view bytes) {
   } catch (...) {
     return refuse(current_fault());
   }
-  if (reader_.header_done() && state_ == State::kHeader && !make_room_for_body()) return;
+  if (!reader_.header_done()) return wait_readable();
+  if (state_ == State::kHeader && !look_at_header()) return;
+  if (!make_room_for_body()) return;
   if (reader_.done()) return answer();
   wait_readable();
 }
 
-bool Connection::make_room_for_body() {
+/// Who asks too often or may not ask has its answer before the body is read: then false.
+bool Connection::look_at_header() {
   enter(State::kBody, server_.limits().body_time);
-  const std::size_t bytes = reader_.done() ? 0 : reader_.body_bytes();
-  if (bytes > kSmallBody) {
-    if (!server_.take_body_room(bytes)) {
-      refuse({FaultKind::kUnavailable, "too many large bodies are under way"});
-      return false;
-    }
-    body_room_ = bytes;
+  const HttpRequest header = reader_.request();
+  head_ = header.method == "HEAD";
+  if (!server_.proxies_.empty()) {
+    client_ = client_of(server_.proxies_.client_behind(peer_, reader_.forwarded_for()));
   }
-  if (!said_continue_ && reader_.expects_word()) say_continue();
+  route_ = server_.front_.route(header);
+  if (!route_->is_probe && !server_.rates_.admit(client_.key)) {
+    route_->reply = server_.front_.refusal(
+        {FaultKind::kTooManyRequests,
+         fmt::format("more than {} requests a second", server_.limits().rate)},
+        route_->operation);
+  }
+  if (reader_.done()) return true;
+  if (route_->reply) {
+    alive_ = false;
+    finish(std::move(*route_->reply));
+    return false;
+  }
+  if (reader_.expects_word()) say_continue();
+  return true;
+}
+
+/// For what has come of it: a length that is only said holds nothing.
+bool Connection::make_room_for_body() {
+  const std::size_t bytes = reader_.body_bytes();
+  if (bytes > 0 && !route_->takes_body && !reader_.done()) {
+    refuse({FaultKind::kInvalidArgument, "parameters are in the address, not in a body"});
+    return false;
+  }
+  const std::size_t more = bytes > kSmall ? bytes - body_room_ : 0;
+  if (!server_.bodies_.take(more)) {
+    refuse({FaultKind::kUnavailable, "too many large bodies are under way"});
+    return false;
+  }
+  body_room_ += more;
   return true;
 }
 
 void Connection::say_continue() {
-  said_continue_ = true;
   Code code;  // a few bytes, into a buffer of the system that is empty
   (void)socket_.write_some(asio::buffer(std::string_view("HTTP/1.1 100 Continue\r\n\r\n")), code);
 }
 
 void Connection::answer() {
-  free_body_room();
-  const HttpRequest request = reader_.request();
   alive_ = reader_.keeps_alive() && !server_.service_.ending();
-  head_ = request.method == "HEAD";
-  if (!server_.rates_.admit(client_)) {
-    return finish(server_.front_.refusal(
-        {FaultKind::kTooManyRequests,
-         fmt::format("more than {} requests a second", server_.limits().rate)}));
-  }
-  auto taken = server_.front_.take(request);
+  auto taken = server_.front_.take(reader_.request(), *route_);
+  reader_.drop_body();
   if (auto* reply = std::get_if<Reply>(&taken)) return finish(std::move(*reply));
   auto& task = std::get<Task>(taken);
   const Operation& operation = server_.service_.operations()[task.operation];
@@ -308,39 +374,51 @@ void Connection::compute(Task task, Cost cost) {
 
 void Connection::finish(Reply reply) {
   if (state_ == State::kClosed) return;
+  free_body_room();
   if (server_.service_.ending()) alive_ = false;
+  const std::size_t bytes = head_ ? 0 : reply.body.size();
+  if (bytes > kSmall) {
+    if (server_.answering_.take(bytes)) {
+      answer_room_ = bytes;
+    } else {
+      reply = server_.front_.refusal(
+          {FaultKind::kUnavailable, "too many large answers wait for those who asked"},
+          reply.operation);
+    }
+  }
   log(reply);
-  out_ = bytes_of(reply, alive_, head_);
+  head_out_ = head_of(reply, alive_);
+  if (!head_) body_ = std::move(reply.body);
   written_ = 0;
   enter(State::kWrite, server_.limits().write_time);
   write_on();
 }
 
 void Connection::refuse(const Fault& fault) {
-  free_body_room();
   alive_ = false;
   head_ = false;
-  finish(server_.front_.refusal(fault));
+  finish(
+      server_.front_.refusal(fault, route_ ? route_->operation : server_.service_.no_operation()));
 }
 
 void Connection::log(const Reply& reply) {
   const double seconds = seconds_since(arrived_);
   server_.service_.metrics().count_request(reply.operation, reply.status, seconds);
-  const auto& operations = server_.service_.operations();
-  const bool read = reader_.done();
-  const HttpRequest request = read ? reader_.request() : HttpRequest{};
+  const HttpRequest request = route_ ? reader_.request() : HttpRequest{};
   server_.log_.write({request.method, request.target,
-                      reply.operation < operations.size() ? operations[reply.operation].name
-                                                          : std::string_view("none"),
-                      client_, reply.status, reply.body.size(), seconds});
+                      server_.service_.operation_name(reply.operation), client_.address,
+                      reply.status, reply.body.size(), seconds});
 }
 
 void Connection::write_on() {
-  while (written_ < out_.size()) {
+  while (written_ < head_out_.size() + body_.size()) {
+    const std::size_t of_head = std::min(written_, head_out_.size());
+    const std::array<asio::const_buffer, 2> left{asio::buffer(head_out_) + of_head,
+                                                 asio::buffer(body_) + (written_ - of_head)};
     Code code;
-    written_ +=
-        socket_.write_some(asio::buffer(out_.data() + written_, out_.size() - written_), code);
+    written_ += socket_.write_some(left, code);
     if (code == asio::error::would_block) {
+      if (written_ > 0) body_.shrink_to_fit();  // it has up to twice its size, and is here to stay
       socket_.async_wait(tcp::socket::wait_write, [self = shared_from_this()](const Code& error) {
         if (self->state_ == State::kClosed) return;
         if (error) return self->close();
@@ -354,6 +432,7 @@ void Connection::write_on() {
 }
 
 void Connection::on_written() {
+  free_answer();
   if (alive_) return wait_for_request();
   linger();
 }
@@ -393,6 +472,7 @@ void Connection::close() {
   if (state_ == State::kClosed) return;
   const auto kept = shared_from_this();  // until this is over
   free_body_room();
+  free_answer();
   Code code;
   socket_.close(code);
   server_.remove(*this);
@@ -401,7 +481,12 @@ void Connection::close() {
 
 HttpServer::Impl::Impl(Front& front, Service& service, AccessLog& log, const Address& address,
                        int threads)
-    : front_(front), service_(service), log_(log), rates_(service.limits().rate) {
+    : front_(front),
+      service_(service),
+      log_(log),
+      rates_(service.limits().rate),
+      bodies_(service.limits().bodies),
+      answering_(service.limits().answering) {
   const std::size_t descriptors = raise_descriptors();
   most_connections_ =
       std::min(service.limits().connections,
@@ -473,8 +558,7 @@ void HttpServer::Impl::admit(tcp::socket socket) {
   socket.non_blocking(true, code);
   socket.set_option(tcp::no_delay(true), code);
   const bool room = connections_.size() < most_connections_ || evict_idle();
-  auto connection =
-      std::make_shared<Connection>(*this, std::move(socket), client_key(remote.address()));
+  auto connection = std::make_shared<Connection>(*this, std::move(socket), ip_of(remote.address()));
   connection->place = in(State::kAnswer).insert(in(State::kAnswer).end(), connection.get());
   connections_.emplace(connection.get(), connection);
   service_.metrics().connections = std::ssize(connections_);
@@ -520,12 +604,6 @@ void HttpServer::Impl::remove(Connection& connection) {
   stop_if_done();
 }
 
-bool HttpServer::Impl::take_body_room(std::size_t bytes) {
-  if (bodies_ + bytes > limits().bodies) return false;
-  bodies_ += bytes;
-  return true;
-}
-
 void HttpServer::Impl::sweep() {
   const auto now = Clock::now();
   for (const State state :
@@ -548,14 +626,24 @@ void HttpServer::Impl::wait_for_signals() {
     } else if (service_.ending()) {
       return io_.stop();
     } else {
-      end();
+      begin_to_end();
     }
     wait_for_signals();
   });
 }
 
-void HttpServer::Impl::end() {
+/// From here on /readyz says so, and each answer is the last of its connection. Who sends requests
+/// here has the time of draining to send them elsewhere.
+void HttpServer::Impl::begin_to_end() {
   service_.begin_to_end();
+  if (limits().drain.count() == 0) return end();
+  end_timer_.expires_after(limits().drain);
+  end_timer_.async_wait([this](const Code& stopped) {
+    if (!stopped) end();
+  });
+}
+
+void HttpServer::Impl::end() {
   Code code;
   acceptor_.close(code);
   while (!in(State::kIdle).empty()) in(State::kIdle).front()->close();
@@ -567,7 +655,7 @@ void HttpServer::Impl::end() {
 }
 
 void HttpServer::Impl::stop_if_done() {
-  if (service_.ending() && connections_.empty()) io_.stop();
+  if (service_.ending() && !acceptor_.is_open() && connections_.empty()) io_.stop();
 }
 
 void HttpServer::Impl::deliver(std::shared_ptr<void> asker, Reply reply) {
@@ -598,6 +686,7 @@ HttpServer::HttpServer(Front& front, Service& service, AccessLog& log, const Add
 HttpServer::~HttpServer() = default;
 
 const Address& HttpServer::address() const { return impl_->address_; }
+void HttpServer::trust(TrustedProxies proxies) { impl_->proxies_ = std::move(proxies); }
 void HttpServer::on_hangup(std::function<void()> call) { impl_->hangup_ = std::move(call); }
 void HttpServer::run() { impl_->run(); }
 

@@ -10,6 +10,7 @@
 
 #include "server/access_log.h"
 #include "server/front.h"
+#include "server/http/client.h"
 
 namespace likewise::server {
 
@@ -34,6 +35,8 @@ class HttpServer {
 
   /// With the port that was free, where 0 was asked for.
   [[nodiscard]] const Address& address() const;
+  /// Whose X-Forwarded-For says who asks; before run().
+  void trust(TrustedProxies proxies);
   /// Called at SIGHUP.
   void on_hangup(std::function<void()> call);
   /// Serves until SIGTERM or SIGINT, and then finishes what is under way, within the limit of

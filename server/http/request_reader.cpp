@@ -53,6 +53,10 @@ void check_framing(const http::request<http::string_body>& message) {
     throw Fault(FaultKind::kInvalidArgument, "a request of HTTP/1.1 names its host", "Host");
   }
   const auto coding = message.find(http::field::transfer_encoding);
+  if (coding != message.end() && message.version() < 11) {
+    throw Fault(FaultKind::kInvalidArgument, "a request of HTTP/1.0 has no Transfer-Encoding",
+                "Transfer-Encoding");
+  }
   if (coding == message.end() || boost::beast::iequals(coding->value(), "chunked")) return;
   throw Fault(FaultKind::kInvalidArgument, "a body comes as it is, or chunked",
               "Transfer-Encoding");
@@ -113,17 +117,25 @@ void RequestReader::check_header() const {
                             with_commas(static_cast<Offset>(limits_.target))));
   }
   check_framing(message);
-  if (body_bytes() > 0) check_coding(message);
+  if (parser_->in.chunked() || parser_->in.content_length().value_or(0) > 0) check_coding(message);
 }
 
 bool RequestReader::header_done() const { return parser_->in.is_header_done(); }
 bool RequestReader::done() const { return parser_->in.is_done(); }
 
-std::size_t RequestReader::body_bytes() const {
-  if (parser_->in.chunked()) return limits_.body;
-  const auto length = parser_->in.content_length();
-  return length ? static_cast<std::size_t>(*length) : 0;
+std::size_t RequestReader::body_bytes() const { return parser_->in.get().body().size(); }
+
+std::string RequestReader::forwarded_for() const {
+  std::string all;
+  const auto [first, last] = parser_->in.get().equal_range("X-Forwarded-For");
+  std::for_each(first, last, [&](const auto& line) {
+    all += all.empty() ? "" : ",";
+    all += view(line.value());
+  });
+  return all;
 }
+
+void RequestReader::drop_body() { std::string().swap(parser_->in.get().body()); }
 
 bool RequestReader::expects_word() const {
   return !parser_->in.is_done() &&

@@ -25,15 +25,19 @@ class RequestReader {
   [[nodiscard]] bool begun() const { return begun_; }  ///< whether a byte has come
   [[nodiscard]] bool header_done() const;
   [[nodiscard]] bool done() const;
-  /// Once the header is done: bytes that the body may take.
-  [[nodiscard]] std::size_t body_bytes() const;
-  /// Once the header is done: whether the client waits for a word before it sends the body.
-  [[nodiscard]] bool expects_word() const;
 
-  // Once the request is done.
-  /// Refers to this object.
+  // Once the header is done.
+  /// Bytes of the body that have come.
+  [[nodiscard]] std::size_t body_bytes() const;
+  /// Whether the client waits for a word before it sends the body.
+  [[nodiscard]] bool expects_word() const;
+  /// Refers to this object; its body is what has come.
   [[nodiscard]] HttpRequest request() const;
   [[nodiscard]] bool keeps_alive() const;
+  /// All lines of X-Forwarded-For, in their order, with commas between.
+  [[nodiscard]] std::string forwarded_for() const;
+  /// Gives back the memory of the body, which nobody reads any more.
+  void drop_body();
 
  private:
   struct Parser;

@@ -138,7 +138,8 @@ Operation health_operation() {
           .cost = Cost::kAtOnce,
           .parameters = nothing(),
           .answer = status_schema(),
-          .run = [](const Service&, const Json&) { return std::string(kOk); }};
+          .run = [](const Service&, const Json&) { return std::string(kOk); },
+          .is_probe = true};
 }
 
 Operation ready_operation() {
@@ -155,7 +156,8 @@ Operation ready_operation() {
                 for (std::size_t m = 0; m < service.split().size(); ++m) (void)service.model(m);
                 if (service.ending()) throw Fault(FaultKind::kUnavailable, "the server is ending");
                 return std::string(kOk);
-              }};
+              },
+          .is_probe = true};
 }
 
 Operation metrics_operation() {
@@ -168,7 +170,8 @@ Operation metrics_operation() {
       .parameters = nothing(),
       .answer = text_schema(""),
       .content_type = "text/plain; version=0.0.4; charset=utf-8",
-      .run = [](const Service& service, const Json&) { return service.metrics().text(service); }};
+      .run = [](const Service& service, const Json&) { return service.metrics().text(service); },
+      .is_probe = true};
 }
 
 Operation openapi_operation() {

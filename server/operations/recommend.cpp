@@ -406,6 +406,16 @@ class Together {
       {"users", "likes", "visitors"});
 }
 
+/// More than this, and there is little to gain from others' company.
+[[nodiscard]] bool has_many_answers(const Json& request) {
+  constexpr std::size_t kMany = 1000;
+  std::size_t lists = 1;
+  for (const char* of : {"users", "visitors"}) {
+    if (const auto found = request.find(of); found != request.end()) lists = found->size();
+  }
+  return lists * request.value("n", static_cast<std::size_t>(kUsualN)) > kMany;
+}
+
 [[nodiscard]] Json recommend_answers() {
   const Json item = object_schema("", {{"item", text_schema(""), true},
                                        {"title", text_schema("")},
@@ -431,6 +441,7 @@ Operation recommend_operation(const Limits& limits) {
           .faults = question_faults(),
           .run = recommend,
           .run_together = recommend_together,
+          .is_large = has_many_answers,
           .of_one_model = true,
           .tool = true};
 }

@@ -18,11 +18,12 @@ import pytest
 
 JSON = {"Content-Type": "application/json"}
 TOKEN = "a-token-for-reading"
+HEAD = b"POST /v1/recommend HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 
 class Server:
-    def __init__(self, program, model, *options, **how):
-        self.process = program.start("serve", model, "--listen", "127.0.0.1:0", "--threads", 2, *options,
+    def __init__(self, program, model, *options, listen="127.0.0.1:0", **how):
+        self.process = program.start("serve", model, "--listen", listen, "--threads", 2, *options,
                                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                      text=True, **how)
         self.lines = []
@@ -296,6 +297,120 @@ def test_rate_of_a_client(serve):
     found = [server.get("/v1/model") for _ in range(6)]
     assert [status for status, _, _ in found][:3] == [200] * 3
     assert found[5][0] == 429 and found[5][2]["Retry-After"] == "1"
+    for path in ("/healthz", "/readyz", "/metrics"):
+        assert {server.get(path)[0] for _ in range(6)} == {200}
+
+
+def test_a_proxy_that_is_trusted_says_who_asks(serve, program, cinema, tmp_path):
+    def asks(server, who):
+        return server.get("/v1/model", headers={"X-Forwarded-For": who})[0]
+    log = tmp_path / "log"
+    server = serve("--rate", 0.01, "--trust-proxy", "127.0.0.0/8,::1", "--access-log", log, "--log-personal")
+    assert [asks(server, f"192.0.2.{end}") for end in (1, 2, 1)] == [200, 200, 429]
+    # What somebody sends before the proxy adds to it is not believed.
+    assert asks(server, "198.51.100.9, 192.0.2.1") == 429
+    assert server.end() == 0
+    assert [json.loads(line)["client"] for line in log.read_text().splitlines()] == [
+        "192.0.2.1", "192.0.2.2", "192.0.2.1", "192.0.2.1"]
+    plain = serve("--rate", 0.01)
+    assert [asks(plain, f"192.0.2.{end}") for end in (1, 2)] == [200, 429]
+    refused = program("serve", cinema / "model.safetensors", "--trust-proxy", "10.0.0.0/40", exit_code=2)
+    assert "--trust-proxy: '10.0.0.0/40' is no network" in refused.stderr
+
+
+def test_of_both_kinds_of_addresses_each_is_a_client(serve, tmp_path):
+    try:
+        socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True).close()
+    except (OSError, ValueError):
+        pytest.skip("no IPv6 here")
+    log = tmp_path / "log"
+    server = serve("--rate", 0.01, "--allow-anonymous", "--access-log", log, "--log-personal", listen="[::]:0")
+    for address, status in (("127.0.0.1", 200), ("127.0.0.2", 200), ("127.0.0.1", 429)):
+        door = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30, source_address=(address, 0))
+        assert server.get("/v1/model", connection=door)[0] == status
+        door.close()
+    assert server.end() == 0
+    assert [json.loads(line)["client"] for line in log.read_text().splitlines()] == ["127.0.0.1", "127.0.0.2", "127.0.0.1"]
+
+
+def test_strangers_are_refused_before_their_bodies(serve, tmp_path):
+    (tmp_path / "tokens").write_text(f"read {TOKEN}\n")
+    log = tmp_path / "log"
+    server = serve("--tokens", "tokens", "--access-log", log)
+    with contextlib.ExitStack() as open_streams:
+        for body in (b"Transfer-Encoding: chunked\r\n\r\n", b"Content-Length: 1000000\r\n\r\n",
+                     b"Content-Length: 1000000\r\nExpect: 100-continue\r\n\r\n"):
+            stream = open_streams.enter_context(server.raw())
+            stream.sendall(HEAD + body)
+            assert statuses(everything(stream)) == [401]
+        # Who may ask and sends something else, or to where no body goes.
+        door = b"Authorization: Bearer " + TOKEN.encode() + b"\r\nContent-Length: 1000000\r\n\r\n"
+        for request, status in ((HEAD.replace(b"application/json", b"text/plain") + door, 415),
+                                (HEAD.replace(b"/v1/recommend", b"/v1/events") + door, 403),
+                                (HEAD.replace(b"/v1/recommend", b"/nowhere") + door, 404),
+                                (HEAD.replace(b"POST /v1/recommend", b"GET /v1/items") + door + b"x", 400),
+                                (HEAD.replace(b"localhost", b"evil.example") + door, 403)):
+            stream = open_streams.enter_context(server.raw())
+            stream.sendall(request)
+            assert statuses(everything(stream)) == [status]
+    assert server.end() == 0
+    assert [json.loads(line)["operation"] for line in log.read_text().splitlines()] == [
+        "recommend", "recommend", "recommend", "recommend", "events", "none", "items", "none"]
+
+
+def test_bodies_hold_what_has_come_of_them(serve):
+    server = serve()
+    large = {"users": [5], "deny": ["i" * 1000] * 900}
+    with contextlib.ExitStack() as open_streams:
+        for begin in (b"Transfer-Encoding: chunked\r\n\r\n100\r\nabc", b"Content-Length: 1000000\r\n\r\nabc"):
+            for _ in range(70):
+                open_streams.enter_context(server.raw()).sendall(HEAD + begin)
+        assert server.ask("POST", "/v1/recommend", {**large, "unknown": "leave_out"})[0] == 200
+        # Once 64 MiB have come there is no room for more.
+        megabyte = b" " * 1_000_000
+        for _ in range(68):
+            open_streams.enter_context(server.raw()).sendall(HEAD + b"Content-Length: 1000001\r\n\r\n" + megabyte)
+        assert server.ask("POST", "/v1/recommend", large)[0] == 503
+        assert server.get("/v1/recommend?user=5")[0] == 200
+    while server.metric("likewise_connections") > 1:
+        time.sleep(0.02)
+    assert server.ask("POST", "/v1/recommend", {**large, "unknown": "leave_out"})[0] == 200
+
+
+def memory_of(server):
+    with open(f"/proc/{server.process.pid}/status") as status:
+        return int(re.search(r"VmRSS:\s+(\d+)", status.read())[1]) * 1024
+
+
+def test_answers_that_nobody_takes_have_a_limit(serve, program, tmp_path):
+    """Each of them is 8 MB: beyond 64 MiB there are refusals, and no more memory."""
+    (tmp_path / "rows.csv").write_text("".join(f"{u},{i}{'x' * 900}\n" for u in range(100) for i in range(u % 3, 100, 3)))
+    program("train", "rows.csv", "-o", "long", "--algorithm", "popular")
+    server = serve(model="long")
+    body = json.dumps({"users": list(range(100)), "n": 100, "include_seen": True}).encode()
+    request = HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
+    before = memory_of(server)
+    with contextlib.ExitStack() as open_streams:
+        streams = []
+        for _ in range(30):
+            stream = open_streams.enter_context(socket.socket())
+            stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            stream.connect(("127.0.0.1", server.port))
+            stream.sendall(request)
+            streams.append(stream)
+        done = 'likewise_requests_total{operation="recommend",status="%s"}'
+        text = ""
+        while sum(float(count) for count in re.findall(r'operation="recommend",status="\d+"} (\d+)', text)) < 30:
+            text = server.get("/metrics")[1]
+            time.sleep(0.05)
+        assert 0 < server.metric(done % 200) <= 9
+        assert server.metric(done % 503) == 30 - server.metric(done % 200)
+        assert memory_of(server) - before < 200_000_000
+        assert server.get("/v1/recommend?user=5&n=10")[0] == 200
+    while server.metric("likewise_connections") > 1:
+        time.sleep(0.02)
+    assert memory_of(server) - before < 50_000_000, "it is given back"
+    assert len(server.ask("POST", "/v1/recommend", json.loads(body))[1]["lists"]) == 100
 
 
 def test_more_connections_than_there_may_be(serve):
@@ -306,8 +421,7 @@ def test_more_connections_than_there_may_be(serve):
         assert everything(idle[0]) == b"", "the longest idle made room"
         busy = [open_streams.enter_context(server.raw()) for _ in range(3)]
         for stream in busy:
-            stream.sendall(b"POST /v1/recommend HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
-                           b"Content-Length: 2\r\n\r\n")
+            stream.sendall(HEAD + b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\n")
             assert b"100 Continue" in stream.recv(100)
         status, body, _ = server.get("/v1/model")
         assert status == 503 and "connections" in body["error"]["message"]
@@ -436,6 +550,19 @@ def test_ends_once_requests_are_answered(serve, number):
     assert server.process.wait(30) == 0
     with pytest.raises(OSError):
         server.raw()
+
+
+def test_drains_before_it_ends(serve):
+    server = serve("--drain-time", 0.5)
+    with contextlib.closing(server.connect()) as kept:
+        assert server.get("/readyz", connection=kept)[0] == 200
+        server.process.send_signal(signal.SIGTERM)
+        while server.get("/readyz")[0] == 200:
+            time.sleep(0.01)
+        assert server.get("/readyz", connection=kept)[0] == 503
+        status, _, headers = server.get("/v1/recommend?user=5")
+        assert status == 200 and headers["Connection"] == "close"
+        assert server.process.wait(30) == 0
 
 
 def test_does_not_wait_for_ever_to_end(serve):

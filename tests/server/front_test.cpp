@@ -97,6 +97,8 @@ TEST_F(FrontTest, HasAStatusForEachFault) {
   EXPECT_EQ(get("/v1/users/u101").status, 200);
   EXPECT_EQ(get("/v1/predict").status, 405);
   EXPECT_THAT(get("/v1/predict").headers, HasSubstr("Allow: POST\r\n"));
+  EXPECT_THAT(reply({.method = "DELETE", .target = "/v1/items"}).headers,
+              HasSubstr("Allow: GET, POST, HEAD\r\n"));
   EXPECT_EQ(reply({.method = "BREW", .target = "/v1/model"}).status, 405);
   EXPECT_EQ(post("/v1/recommend", "{}", "text/plain").status, 415);
   EXPECT_EQ(post("/v1/recommend", "{", "application/json; charset=utf-8").status, 400);
@@ -187,6 +189,59 @@ TEST_F(FrontTest, TokensOpenWhatTheyMay) {
   tokens.require(server::Access::kWrite, "Bearer bbbbbbbbbbbbbbbbbbbb");
 }
 
+/// What is wrong with a header needs no body, and is counted for the operation that was meant.
+TEST_F(FrontTest, RefusesByTheHeader) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "tokens") << "read aaaaaaaaaaaaaaaa\n";
+  front.use_tokens(server::Tokens::read(folder / "tokens"));
+  const std::string known = "Bearer aaaaaaaaaaaaaaaa";
+  const auto routed = [&](HttpRequest header) {
+    const server::Route route = front.route(header);
+    const int status = route.reply ? route.reply->status : 0;
+    if (route.reply) {
+      EXPECT_EQ(route.reply->operation, route.operation);
+    }
+    return fmt::format("{} {}", service.operation_name(route.operation), status);
+  };
+  HttpRequest header{.method = "POST", .target = "/v1/recommend", .host = "localhost"};
+  EXPECT_EQ(routed(header), "recommend 401");
+  header.authorization = known;
+  EXPECT_EQ(routed(header), "recommend 415");
+  header.content_type = "application/json";
+  EXPECT_EQ(routed(header), "recommend 0");
+  EXPECT_TRUE(front.route(header).takes_body);
+  EXPECT_FALSE(front.route(header).is_probe);
+  header.target = "/v1/recommend?n=1";
+  EXPECT_EQ(routed(header), "recommend 400");
+  header.target = "/v1/events";
+  EXPECT_EQ(routed(header), "events 403");
+  header.target = "/mcp";
+  EXPECT_EQ(routed(header), "mcp 0");
+  header.target = "/healthz";
+  EXPECT_EQ(routed(header), "none 405");
+  header.target = "/nowhere";
+  EXPECT_EQ(routed(header), "none 404");
+  const auto of_get = [&](std::string_view target, std::string_view authorization = {}) {
+    return routed(
+        {.method = "GET", .target = target, .host = "localhost", .authorization = authorization});
+  };
+  EXPECT_EQ(of_get("/"), "page 200");
+  EXPECT_EQ(of_get("/openapi.json"), "openapi 0");
+  EXPECT_EQ(of_get("/metrics"), "metrics 401");
+  EXPECT_EQ(of_get("/v1/recommend?user=u101&x=1", known), "recommend 0");
+  EXPECT_EQ(
+      reply({.method = "GET", .target = "/v1/recommend?x=1", .authorization = known}).operation,
+      front.route({.method = "GET", .target = "/v1/recommend", .authorization = known}).operation);
+  const auto probe = [&](std::string_view target, std::string_view authorization) {
+    return front.route({.method = "GET", .target = target, .authorization = authorization})
+        .is_probe;
+  };
+  for (const char* target : {"/healthz", "/readyz"}) EXPECT_TRUE(probe(target, "")) << target;
+  EXPECT_TRUE(probe("/metrics", known));
+  EXPECT_FALSE(probe("/metrics", "")) << "tokens are guessed at the usual rate";
+  EXPECT_FALSE(probe("/v1/model", known));
+}
+
 TEST(Tokens, RefuseBadFiles) {
   const TemporaryFolder folder;
   const std::string path = folder / "tokens";
@@ -208,6 +263,9 @@ TEST_F(FrontTest, EveryReplyHasTheHeadersOfSafety) {
     const std::string bytes = server::bytes_of(one, true, false);
     EXPECT_THAT(bytes, HasSubstr("Content-Security-Policy: default-src 'none'"));
     EXPECT_THAT(bytes, HasSubstr("X-Content-Type-Options: nosniff\r\n"));
+    EXPECT_THAT(bytes,
+                testing::ContainsRegex("\r\nDate: [A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} 20[0-9]{2} "
+                                       "[0-9]{2}:[0-9]{2}:[0-9]{2} GMT\r\n"));
     EXPECT_THAT(bytes, testing::EndsWith("\r\n\r\n" + one.body));
     EXPECT_THAT(server::bytes_of(one, false, true), testing::EndsWith("Connection: close\r\n\r\n"));
   }

@@ -69,6 +69,34 @@ TEST(RequestReader, TakesChunksByteByByte) {
   }
 }
 
+TEST(RequestReader, TellsWhatHasComeOfABody) {
+  for (const std::string body : {"Content-Length: 5\r\n\r\nhello",
+                                 "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"}) {
+    const std::string all =
+        "POST / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: b\r\n"
+        "X-Forwarded-For: c, d\r\n" +
+        body;
+    RequestReader reader{Limits{}};
+    const std::size_t end_of_header = all.find("\r\n\r\n") + 4;
+    (void)reader.put(all.substr(0, end_of_header));
+    ASSERT_TRUE(reader.header_done());
+    EXPECT_EQ(reader.body_bytes(), 0U);
+    EXPECT_EQ(reader.request().method, "POST");
+    EXPECT_EQ(reader.forwarded_for(), "b,c, d");
+    std::string kept = all.substr(end_of_header);
+    while (!reader.done()) kept.erase(0, reader.put(kept));
+    EXPECT_EQ(reader.body_bytes(), 5U);
+    EXPECT_EQ(reader.request().body, "hello");
+    reader.drop_body();
+    EXPECT_EQ(reader.body_bytes(), 0U);
+    EXPECT_EQ(reader.request().target, "/");
+  }
+}
+
+TEST(RequestReader, OfHttp10ComeNoChunks) {
+  EXPECT_EQ(status_of_bytes("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), 400);
+}
+
 TEST(RequestReader, HasAStatusForEachLimit) {
   Limits limits;
   limits.header = 1024;
