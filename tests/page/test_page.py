@@ -338,6 +338,23 @@ def test_an_address_is_held_to_what_the_page_has(rated, open_page):
     page.locator("#search-note", has_text="No title holds").wait_for()
 
 
+def test_a_history_that_comes_late_is_of_nobody_any_more(cinema, open_page):
+    page = open_page(cinema)
+    held = []
+    page.route("**/v1/users/*", lambda route: held.append(route))
+    page.get_by_label("A known user").first.check()
+    page.locator("#user").fill("Ada Abara")
+    page.keyboard.press("Enter")
+    while not held:
+        page.wait_for_timeout(10)
+    page.evaluate("location.hash = 'user='")
+    page.locator("h1", has_text="Whose list?").wait_for()
+    for route in held:
+        route.continue_()
+    settle(page)
+    assert page.locator("#history-part").is_hidden()
+
+
 def test_titles_of_a_history_are_asked_for_together(cinema, open_page):
     body = {"events": [{"user": "many", "item": f"unheard of {n}"} for n in range(150)]}
     urllib.request.urlopen(urllib.request.Request(f"{cinema}/v1/events", json.dumps(body).encode(), {"Content-Type": "application/json"}))

@@ -86,9 +86,9 @@ export class Picks {
     this.#past = [];
     this.#more = false;
     this.#showHistory(state);
+    const signal = this.#history.next();
     if (state.user === "") return;
     try {
-      const signal = this.#history.next();
       const { history, events } = await get(`v1/users/${encodeURIComponent(state.user)}`, { n: kShown + 1 }, signal);
       const shown = { history: history.slice(0, kShown), events: events.slice(-kShown) };
       learnTitles(shown.history);
