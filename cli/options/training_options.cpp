@@ -107,8 +107,7 @@ std::string options_text(const TrainingParams& params) {
     // What is left open depends on the data.
     const bool is_usual =
         !one.left_open && value == parameter_text(one.name == "feedback" ? plain : usual, one.name);
-    const bool is_absent = value == "none";
-    if (is_usual || is_absent || !parameter_needs(params, one.name).empty()) continue;
+    if (is_usual || one.is_absent(value) || !parameter_needs(params, one.name).empty()) continue;
     text += fmt::format(" {} {}", one.option, value);
   }
   return text;

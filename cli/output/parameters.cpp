@@ -6,9 +6,11 @@
 namespace likewise::cli {
 
 std::string effective_text(const TrainingParams& params) {
+  const std::vector<ParameterInfo> all = parameters_of(algorithm_name(params));
   std::string text;
   for (const auto& [name, value] : effective_parameters(params)) {
-    text += (text.empty() ? "" : ", ") + name + " " + value;
+    const std::string word = std::ranges::find(all, name, &ParameterInfo::name)->word();
+    text += (text.empty() ? "" : ", ") + word + " " + value;
   }
   return text;
 }

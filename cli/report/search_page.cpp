@@ -46,7 +46,8 @@ using Trials = std::vector<const TuneTrial*>;
 [[nodiscard]] std::optional<std::string> value_of(const SearchedParameter& parameter,
                                                   const TuneTrial& trial) {
   std::string text = parameter_text(trial.params, parameter.name);
-  if (text == "none" || !parameter_needs(trial.params, parameter.name).empty()) return {};
+  if (text == "none" && parameter.choices.empty()) return {};
+  if (!parameter_needs(trial.params, parameter.name).empty()) return {};
   return text;
 }
 

@@ -58,7 +58,8 @@ constexpr std::size_t kShownInText = 5;
   Json out = Json::object();
   for (const SearchedParameter& one : result.searched(trial)) {
     const std::string text = parameter_text(trial.params, one.name);
-    if (text == "none" || !parameter_needs(trial.params, one.name).empty()) continue;
+    if ((text == "none" && one.choices.empty()) || !parameter_needs(trial.params, one.name).empty())
+      continue;
     out[std::string(one.name)] = one.choices.empty() ? Json::parse(text) : Json(text);
   }
   return out;

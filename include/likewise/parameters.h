@@ -61,6 +61,13 @@ struct ParameterInfo {
   /// Front doors have no value for it until then.
   bool left_open = false;
   std::string range{};  ///< of a number, in words: "a whole number in [1, 4096]"
+
+  /// Whether this text of it says that it is absent: none of a number, but not of a choice.
+  [[nodiscard]] bool is_absent(std::string_view text) const {
+    return text == "none" && choices.empty();
+  }
+  /// The option's name as one word: "regularization_exponent", and "negative" of keep_negative.
+  [[nodiscard]] std::string word() const;
 };
 
 /// The parameters of one algorithm that a user chooses, in the order in which to show them. Throws

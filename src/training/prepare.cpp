@@ -168,6 +168,7 @@ void require_common(const TrainingRequest& request) {
                                                       const TrainingRequest& request) {
   const std::string_view algorithm = algorithm_name(params);
   const TrainingParams usual = default_params(algorithm, feedback_of(params));
+  const TrainingParams plain = default_params(algorithm, Feedback::kImplicit);
   const std::vector<std::string> given = names_of(request);
   const auto follows_data = [&](const std::string& name) {
     return request.resume == nullptr && std::ranges::find(given, name) == given.end() &&
@@ -178,10 +179,12 @@ void require_common(const TrainingRequest& request) {
     if (!parameter_needs(params, parameter.name).empty()) continue;
     const auto asked = std::ranges::find(request.parameters, parameter.name, &AskedParameter::name);
     const bool is_chosen = asked != request.parameters.end() && asked->chosen;
-    const bool is_usual =
-        parameter_text(params, parameter.name) == parameter_text(usual, parameter.name) &&
-        !follows_data(std::string(parameter.name));
-    if (is_usual && !(is_chosen && parameter.name != "feedback")) continue;
+    // Some front doors always say what the feedback is: it is chosen where it is not the default.
+    const bool is_feedback = parameter.name == "feedback";
+    const bool is_usual = parameter_text(params, parameter.name) ==
+                              parameter_text(is_feedback ? plain : usual, parameter.name) &&
+                          !follows_data(std::string(parameter.name));
+    if (is_usual && (is_feedback || !is_chosen)) continue;
     const Origin origin = is_chosen                   ? Origin::kChosen
                           : request.resume != nullptr ? Origin::kResumed
                                                       : Origin::kData;
@@ -292,9 +295,10 @@ std::string describe(const TrainingPlan& plan) {
   text += "\nparameters:";
   for (const ParameterInfo& parameter : parameters_of(algorithm_name(plan.params))) {
     const std::string value = parameter_text(plan.params, parameter.name);
-    if (value == "none" || !parameter_needs(plan.params, parameter.name).empty()) continue;
+    if (parameter.is_absent(value) || !parameter_needs(plan.params, parameter.name).empty())
+      continue;
     const auto origin = std::ranges::find(plan.origins, parameter.name, &ParameterOrigin::name);
-    text += fmt::format("\n  {} {} ({})", parameter.name, value,
+    text += fmt::format("\n  {} {} ({})", parameter.word(), value,
                         origin == plan.origins.end()
                             ? "default"
                             : kOriginNames[static_cast<std::size_t>(origin->origin)]);

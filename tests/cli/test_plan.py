@@ -32,3 +32,12 @@ def test_it_gives_the_reason_of_auto_and_the_metric(program, cinema):
     (["--plan", "--neighbours", "4"], "--neighbours is for --algorithm item-knn or user-knn, not als")])
 def test_what_is_wrong_with_a_request(program, cinema, options, why):
     assert why in program("train", cinema / "ratings.csv", *options, exit_code=2).stderr
+
+
+def test_what_was_chosen_is_told_as_it_was_typed(program, cinema):
+    how = ["train", cinema / "ratings.csv", "--plan"]
+    text = program(*how, "--feedback", "explicit", "--algorithm", "item-knn", "--similarity", "pearson").stdout
+    assert "  feedback explicit (chosen)\n" in text and "  negative drop (default)\n" in text
+    told = json.loads(program(*how, "--algorithm", "item-knn", "--json").stdout)
+    assert set(told["origins"]) <= set(told["parameters"]) and "sum_scale" in told["origins"]
+    assert "  feedback implicit (default)\n" in program(*how).stdout

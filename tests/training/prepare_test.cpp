@@ -103,13 +103,15 @@ TEST(Prepare, ParametersOfAStructAreChosenWhereTheyAreNotTheDefaults) {
   const TrainingPlan open = prepare(request_of(ratings), films());
   EXPECT_EQ(open.params, with_data_defaults(films().by_user.view(), ratings));
   EXPECT_NE(open.params, TrainingParams(ratings));
-  EXPECT_THAT(origins_of(open),
-              UnorderedElementsAre(Pair("regularization", Origin::kData),
-                                   Pair("regularization_exponent", Origin::kData)));
+  EXPECT_THAT(
+      origins_of(open),
+      UnorderedElementsAre(Pair("feedback", Origin::kChosen), Pair("regularization", Origin::kData),
+                           Pair("regularization_exponent", Origin::kData)));
   ratings.regularization = 0.3;
   const TrainingPlan chosen = prepare(request_of(ratings), films());
   EXPECT_EQ(chosen.params, TrainingParams(ratings)) << "nu of a chosen lambda is 1";
-  EXPECT_THAT(origins_of(chosen), UnorderedElementsAre(Pair("regularization", Origin::kChosen)));
+  EXPECT_THAT(origins_of(chosen), UnorderedElementsAre(Pair("feedback", Origin::kChosen),
+                                                       Pair("regularization", Origin::kChosen)));
 }
 
 TEST(Prepare, FirstRowsWithoutBiasesAreAsLongAsTheRatingsWant) {

@@ -207,12 +207,18 @@ void set_parameter(TrainingParams& params, std::string_view name, std::string_vi
   });
 }
 
+std::string ParameterInfo::word() const {
+  std::string word = option.substr(option.find_first_not_of('-'));
+  std::ranges::replace(word, '-', '_');
+  return word;
+}
+
 std::vector<std::pair<std::string, std::string>> effective_parameters(
     const TrainingParams& params) {
   std::vector<std::pair<std::string, std::string>> result;
   for (const ParameterInfo& parameter : parameters_of(algorithm_name(params))) {
     std::string value = parameter_text(params, parameter.name);
-    if (value == "none" || !parameter_needs(params, parameter.name).empty()) continue;
+    if (parameter.is_absent(value) || !parameter_needs(params, parameter.name).empty()) continue;
     result.emplace_back(parameter.name, std::move(value));
   }
   return result;
