@@ -101,7 +101,7 @@ void check_few_items(const CLI::App& app, const char* candidates, const char* ne
 void add_common_options(CLI::App& app, Common& common) {
   add_number(app, "--threads", common.threads, "Threads to use; 0 takes all cores")
       ->capture_default_str();
-  app.add_flag("-q,--quiet", common.quiet, "No progress and no messages, only errors");
+  app.add_flag("-q,--quiet", common.quiet, "No progress and no messages, only warnings and errors");
 }
 
 void add_device_options(CLI::App& app, Common& common) {
@@ -285,7 +285,12 @@ ReadOptions reading_for(Feedback feedback, ReadOptions options) {
 }
 
 void add_measures(CLI::App& app, EvaluateOptions& options, const char* group) {
-  add_list(app, "-k", options.k, "List lengths [10]")->type_name("LIST")->group(group);
+  const auto length = [](const std::string& text) {
+    return number_fault<Index>(text, {.least = 1});
+  };
+  add_list<Index>(app, "-k", options.k, "List lengths [10]", length)
+      ->type_name("LIST")
+      ->group(group);
   add_list(app, "--metrics", options.metrics,
            fmt::format("Names without @k (that is -k), from: {} [the ranking metrics for implicit "
                        "models, rmse and mae for explicit ones]",

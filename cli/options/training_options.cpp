@@ -180,6 +180,12 @@ TrainingRequest TrainingOptions::request() const {
                 fmt::format("--fast is --factors 64, which is for --algorithm {}, not {}",
                             fmt::join(wide, " or "), algorithm_));
   }
+  if (fast_ && is_auto()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("--fast is --factors 64, which is for --algorithm {}: --algorithm auto "
+                            "may choose another; name the algorithm, or leave --fast out",
+                            fmt::join(wide, " or ")));
+  }
   TrainingRequest request;
   request.algorithm = algorithm_;
   request.parameters = asked_;

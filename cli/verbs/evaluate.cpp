@@ -29,7 +29,10 @@ std::pair<std::string, std::string> at_k(const std::string& metric) {
 /// own.
 std::string metrics_table(const EvaluationReport& report, const std::vector<Index>& ks) {
   std::vector<std::string> columns;
-  for (const Index k : ks) columns.push_back(fmt::format("@{}", k));
+  for (const Index k : ks) {
+    std::string column = fmt::format("@{}", k);
+    if (std::ranges::find(columns, column) == columns.end()) columns.push_back(std::move(column));
+  }
   std::map<std::string, std::map<std::string, double>> cells;
   bool plain = false;
   bool ranked = false;
