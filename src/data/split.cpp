@@ -17,6 +17,10 @@ namespace {
 
 [[noreturn]] void fail(const std::string& why) { throw Error(ErrorKind::kInvalidArgument, why); }
 
+[[nodiscard]] std::string of_test(double share) {
+  return mention("test", fmt::format("{}", share));
+}
+
 /// Both parts have all users and items.
 void share_ids(const Interactions& all, Split& parts) {
   for (Interactions* part : {&parts.train, &parts.test}) {
@@ -40,8 +44,8 @@ Offset test_count(const Interactions& all, double share) {
   const Offset nnz = all.by_user.nnz();
   const auto count = static_cast<Offset>(std::llround(share * static_cast<double>(nnz)));
   if (count < 1 || count >= nnz) {
-    fail(fmt::format("test = {}: with {} interactions this leaves the {} part empty", share, nnz,
-                     count < 1 ? "test" : "training"));
+    fail(fmt::format("{}: with {} this leaves the {} part empty", of_test(share),
+                     counted(nnz, "interaction"), count < 1 ? "test" : "training"));
   }
   return count;
 }
@@ -114,9 +118,9 @@ Split split_per_user(const Interactions& all, const SplitOptions& options) {
   };
   return divide_by(
       all, first_of_users(all.by_user, count, before),
-      fmt::format("test = {}: no user has enough interactions for one in the test part, which "
-                  "would be empty",
-                  options.test));
+      fmt::format("{}: no user has enough interactions for one in the test part, which would be "
+                  "empty; {} draws among the rows of all users",
+                  of_test(options.test), mention("method", "random")));
 }
 
 /// Draws among the items that somebody has touched.
@@ -127,8 +131,8 @@ Split split_cold_items(const Interactions& all, const SplitOptions& options) {
   for (Index& one : number) one = one < 0 ? -1 : items++;
   const auto hidden = static_cast<Offset>(std::llround(options.test * items));
   if (hidden < 1 || hidden >= items) {
-    fail(fmt::format("test = {}: of {} items this leaves the {} part empty", options.test, items,
-                     hidden < 1 ? "test" : "training"));
+    fail(fmt::format("{}: of {} this leaves the {} part empty", of_test(options.test),
+                     counted(items, "item"), hidden < 1 ? "test" : "training"));
   }
   const RandomOrder order(options.seed, items);
   const auto cut = order.places_at({hidden}).front();
@@ -148,13 +152,18 @@ Split divide_at(const Interactions& all, Time from, std::optional<Time> to) {
   return parts;
 }
 
+/// So many interactions lie before and after the moment that was asked for.
+void need_both_sides(Offset before, Offset after) {
+  if (before > 0 && after > 0) return;
+  const bool no_train = before == 0;
+  fail(fmt::format("{}: no interaction lies {} this time: the {} part would be empty",
+                   mention("at"), no_train ? "before" : "at or after",
+                   no_train ? "training" : "test"));
+}
+
 Split split_at(const Interactions& all, Time at) {
   Split parts = divide_at(all, at, std::nullopt);
-  const bool no_train = parts.train.by_user.nnz() == 0;
-  if (no_train || parts.test.by_user.nnz() == 0) {
-    fail(fmt::format("no interaction lies {} this time: the {} part would be empty",
-                     no_train ? "before" : "at or after", no_train ? "training" : "test"));
-  }
+  need_both_sides(parts.train.by_user.nnz(), parts.test.by_user.nnz());
   return parts;
 }
 
@@ -166,14 +175,15 @@ std::vector<Time> rolling_cuts(const Interactions& all, const SplitOptions& opti
   const Offset first =
       options.at ? std::lower_bound(sorted.begin(), sorted.end(), *options.at) - sorted.begin()
                  : nnz - test_count(all, options.test);
+  if (options.at) need_both_sides(first, nnz - first);
   std::vector<Time> cuts;
   for (int part = 0; part < options.rolling; ++part) {
     const Offset begin = first + (nnz - first) * part / options.rolling;
     const bool rises =
         begin < nnz && (cuts.empty() || sorted[static_cast<std::size_t>(begin)] > cuts.back());
     if (!rises || sorted[static_cast<std::size_t>(begin)] == sorted.front()) {
-      fail(fmt::format("rolling = {}: there are not enough different times for so many parts",
-                       options.rolling));
+      fail(fmt::format("{}: there are not enough different times for so many parts",
+                       mention("rolling", fmt::format("{}", options.rolling))));
     }
     cuts.push_back(sorted[static_cast<std::size_t>(begin)]);
   }

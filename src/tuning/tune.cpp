@@ -62,13 +62,18 @@ void check_metric(const NamedMetric& metric, Feedback feedback) {
   return all;
 }
 
-/// Errors of a split say which one it is.
+/// Errors of a split say which one it is, and its options are those of the validation part.
 template <class Work>
 void of_validation(const Work& work) {
+  const auto of_search = [](std::string_view name, std::string_view value) {
+    if (name == "test") name = "validation_share";
+    if (name == "method") name = "validation_method";
+    return mention(name, value);
+  };
   try {
     work();
   } catch (const Error& error) {
-    throw Error(error.kind(), fmt::format("the validation part: {}", error.what()));
+    throw Error(error.kind(), fmt::format("the validation part: {}", error.message(of_search)));
   }
 }
 

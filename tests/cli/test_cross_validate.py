@@ -62,6 +62,37 @@ def test_the_table(program, cinema):
 
 
 @pytest.mark.parametrize("options, words", [
+def test_users_without_a_history_are_not_ranked_and_counted(program, tmp_path):
+    (tmp_path / "data.csv").write_text("".join(f"{u},{i},1,{100 * u + i}\n" for u in range(8) for i in range(10)) +
+                                       "0,10,1,790\n1,10,1,791\n")
+    words = ["data.csv", "--algorithm", "popular", "--rolling", "2", "--at", "605"]
+    found = facts(program, *words)
+    counts = [(fold["users_evaluated"], fold["users_not_ranked"]) for fold in found["folds"]]
+    assert counts == [(1, 1), (3, 0)]
+    done = program("cross-validate", *words)
+    assert "1 of 5 users have no history: not ranked" in done.stdout
+    assert "1 of 2 users have no history: not ranked" in done.stderr
+    # Where nobody has one, that is an error.
+    assert "of 1 user with a relevant test item none has a history" in program(
+        "cross-validate", *words[:-1], "700", exit_code=1).stderr
+
+
+def test_clipping_is_that_of_evaluate_where_training_has_none(program, cinema):
+    how = [cinema / "ratings.csv", "--algorithm", "als", "--feedback", "explicit", "--factors", "4", "--folds", "2",
+           "--regularization", "0.001"]
+    on, off = (facts(program, *how, "--clip", clip)["metrics"]["rmse"]["mean"] for clip in ("on", "off"))
+    assert on < off and facts(program, *how)["metrics"]["rmse"]["mean"] == on
+
+
+@pytest.mark.parametrize("when, words", [
+    ("2030-01-01", "--at: no interaction lies at or after this time"), ("1960-01-01", "--at: no interaction lies before this time")])
+def test_a_moment_outside_of_the_data(program, tmp_path, when, words):
+    (tmp_path / "data.csv").write_text("user,item,value,time\n" + "".join(
+        f"{u},{i},1,{100 * i + u}\n" for u in range(8) for i in range(10)))
+    assert words in program("cross-validate", "data.csv", "--algorithm", "popular", "--rolling", "3", "--at", when,
+                            exit_code=2).stderr
+
+
     (["--folds", "1"], "folds must be in [2, 1000]"), (["--folds", "1001"], "folds must be in"),
     (["--rolling", "1"], "rolling must be in"), (["--rolling", "0"], "--rolling must be at least 2"),
     (["--rolling", "2", "--folds", "3"], "--folds would do nothing"),

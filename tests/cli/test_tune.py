@@ -169,7 +169,7 @@ REFUSED = {
     "--budget 3": "less than one for each of 6 algorithms",
     "--budget 5x": "no such unit",
     "--budget soon": "no number",
-    "--validation-share 1": "the validation part: test",
+    "--validation-share 1": "the validation part: --validation-share must be in",
     "--validation-share nan": "'nan' is not a finite number",
     "--validation absent --validation-share 0.1": "--validation-share would do nothing",
     "--validation absent --validation-method last": "--validation-method would do nothing",
@@ -243,8 +243,9 @@ def test_data_with_one_item_or_without_values_is_searched_or_refused_in_one_sent
     (tmp_path / "one.csv").write_text("user,item,value\n" + "".join(f"{user},1,{user % 5}\n" for user in range(50)))
     (tmp_path / "zeros.csv").write_text("user,item,value\n" + "".join(
         f"{user},{(user * 7 + n) % 20},0\n" for user in range(50) for n in range(6)))
-    assert "the validation part: test = 0.2: no user has enough interactions for one in the test part" in program(
-        "tune", "one.csv", "-o", "m", "--budget", "6", exit_code=2).stderr
+    stderr = program("tune", "one.csv", "-o", "m", "--budget", "6", exit_code=2).stderr
+    assert ("the validation part: --validation-share 0.2: no user has enough interactions for one in the test part, "
+            "which would be empty; --validation-method random draws") in stderr
     for data, cut in (("one.csv", ["--validation-method", "random"]), ("zeros.csv", [])):
         for feedback in ("implicit", "explicit"):
             words = ["tune", data, "-o", "m", "--feedback", feedback, "--budget", "6", *cut]

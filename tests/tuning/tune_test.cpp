@@ -124,7 +124,7 @@ TEST(Tune, WrongOptionsAreNamed) {
   EXPECT_THAT(refused(options), HasSubstr("not by folds"));
   options = few(4);
   options.split.test = 1.5;
-  EXPECT_THAT(refused(options), HasSubstr("test"));
+  EXPECT_THAT(refused(options), HasSubstr("validation_share must be in (0, 1)"));
   options = few(4);
   options.budget = {};
   EXPECT_THAT(refused(options), HasSubstr("budget"));
