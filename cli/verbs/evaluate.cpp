@@ -114,6 +114,10 @@ struct Evaluate {
         report.users_evaluated > 0 && !advice.empty()) {
       progress.say(spelled(advice, as_option));
     }
+    if (train_path.empty()) {
+      const std::string advice = advice_on_history(*model, report);
+      if (!advice.empty()) progress.warn("warning: " + advice);
+    }
     if (options.per_user) write_per_user(*model, report);
     print_result(json ? as_json(report, test, seconds) : as_text(report, test, seconds));
   }
@@ -168,7 +172,13 @@ struct Evaluate {
   [[nodiscard]] std::string as_text(const EvaluationReport& report, const TestSet& test,
                                     double seconds) const {
     std::string text = metrics_table(report, options.k) + "\n";
-    if (report.users_evaluated > 0) text += counted(report.users_evaluated, "user") + " ranked";
+    if (report.users_evaluated > 0) {
+      text += counted(report.users_evaluated, "user") + " ranked";
+      if (report.users_without_history > 0) {
+        text += fmt::format(" ({} of them without a history)",
+                            with_commas(report.users_without_history));
+      }
+    }
     if (report.pairs_evaluated > 0) {
       text += fmt::format("{}{} rated", report.users_evaluated > 0 ? ", " : "",
                           counted(report.pairs_evaluated, "pair"));

@@ -5,7 +5,7 @@
 /// user counts when at least one relevant test item is left, where a test item is relevant when its
 /// value is above 0 and reaches `min_relevant_value` (below 0: reaches it) and it is not in the
 /// user's `seen` row (a list could never hold it). Users that the model knows but that have no
-/// history count too; the report says how many.
+/// history count too, unless `with_history` leaves them out; the report says how many.
 ///
 /// Lists may be of few items instead: of candidates that the caller names, or, for each relevant
 /// item, of it and a sample of other items (He et al., Neural collaborative filtering, WWW 2017).
@@ -45,14 +45,18 @@ struct EvaluateOptions {
   /// Not empty: only these items are ranked, and only their test rows count; rising. Not with
   /// `candidates`, `negatives` or auc. Must outlive the call.
   std::span<const Index> items{};
+  /// Users with an empty `seen` row are not ranked: to compare models, which have nothing to say of
+  /// them. Predicted ratings are compared all the same.
+  bool with_history = false;
 };
 
 struct EvaluationReport {
   /// "ndcg@10", "auc" -> mean over the evaluated users; "coverage@10" -> share of the catalogue;
   /// "rmse" -> over the test pairs.
   std::map<std::string, double> metrics;
-  Index users_evaluated = 0;           ///< users with at least one relevant test item
-  Index users_without_history = 0;     ///< of these: with an empty `seen` row
+  Index users_evaluated = 0;  ///< users with at least one relevant test item
+  /// With an empty `seen` row: of these, or left out by EvaluateOptions::with_history.
+  Index users_without_history = 0;
   Offset relevant_items = 0;           ///< relevant test items of the evaluated users
   Offset relevant_seen = 0;            ///< test rows left out of the relevant ones: in `seen` too
   Index users_without_candidates = 0;  ///< left out, though they have a relevant item
@@ -110,6 +114,12 @@ struct MetricNeeds {
 /// A sentence for people where lists of this model are known to be worse than those of the
 /// popularity baseline: ratings predicted from neighbours. Else empty.
 [[nodiscard]] std::string advice_on_lists(const Model& model);
+
+/// "192 of 297 users have no history: not ranked"; empty where all have one.
+[[nodiscard]] std::string text_of_not_ranked(Index without_history, Index users);
+/// A sentence for people where so many of the users ranked have no history that metrics of lists
+/// are about them: more than a tenth, of a model that knows no features of users. Else empty.
+[[nodiscard]] std::string advice_on_history(const Model& model, const EvaluationReport& report);
 
 /// Held-out interactions in a model's index space. Error(kBadData) where users and items are
 /// exchanged: no user is known but all are items of the model, and no item but some are users. Rows

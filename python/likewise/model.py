@@ -418,11 +418,14 @@ class Answers:
         result = Evaluation(found.pop("metrics"))
         users = found.pop("users")
         each = found.pop("per_user")
+        advice = found.pop("advice")
         result.per_user = {"user": self.users.take(users), **each} if per_user else {}
         for name, count in found.items():
             setattr(result, name, count)
         if result.users_evaluated:
             self._advise()
+        if advice:
+            logger.warning("%s", advice)
         return result
 
     def update(self, interactions: Any, *, by: Literal["als", "sgd"] | None = None,

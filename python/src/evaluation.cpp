@@ -52,6 +52,7 @@ namespace {
   result["users_without_candidates"] = report.users_without_candidates;
   result["relevant_no_candidates"] = report.relevant_no_candidates;
   result["pairs_evaluated"] = report.pairs_evaluated;
+  result["advice"] = seen == nullptr ? advice_on_history(*model.model, report) : std::string();
   result["unknown_users"] = held_out.unknown_users;
   result["unknown_items"] = held_out.unknown_items;
   result["users"] = give(Array<Index>::copy_of(report.users));

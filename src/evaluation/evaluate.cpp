@@ -98,6 +98,12 @@ void check_history(const Task& task) {
 /// Without a number the message says why no test row counted.
 [[noreturn]] void fail_without_users(const Relevance& relevance, const TestSet& test,
                                      float min_value) {
+  if (relevance.users_without_history > 0) {
+    throw Error(ErrorKind::kBadData,
+                fmt::format("nothing to rank: of {} with a relevant test item none has a history "
+                            "in the training part",
+                            counted(relevance.users_without_history, "user")));
+  }
   throw Error(
       ErrorKind::kBadData,
       fmt::format("nothing to rank: no user has a relevant test item. Of {} test rows, {} "
@@ -296,9 +302,11 @@ void evaluate_few_items(const Task& task, const CandidateLists& candidates,
 void evaluate_ranking(const Task& task, EvaluationReport& report) {
   const EvaluateOptions& options = task.options;
   const CsrView test = task.test.by_user.view();
-  Relevance relevance = find_relevant(test, task.excluded, options.min_relevant_value);
+  Relevance relevance =
+      find_relevant(test, task.excluded, options.min_relevant_value, options.with_history);
   if (relevance.users.empty()) fail_without_users(relevance, task.test, options.min_relevant_value);
   report.relevant_seen = relevance.seen;
+  const Index without_history = relevance.users_without_history;
   if (of_few_items(options)) {
     const CandidateLists candidates(relevance, test, task.excluded, options);
     evaluate_few_items(task, candidates, report);
@@ -312,7 +320,8 @@ void evaluate_ranking(const Task& task, EvaluationReport& report) {
     if (task.plan.auc) evaluate_auc(task, relevance, report);
   }
   report.users_evaluated = relevance.size();
-  report.users_without_history = relevance.users_without_history;
+  report.users_without_history =
+      options.with_history ? without_history : relevance.users_without_history;
   report.relevant_items = static_cast<Offset>(relevance.items.size());
   if (options.per_user) report.users = std::move(relevance.users);
 }

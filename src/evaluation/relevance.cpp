@@ -5,7 +5,8 @@
 
 namespace likewise {
 
-Relevance find_relevant(const CsrView& test, const CsrView& seen, float min_value) {
+Relevance find_relevant(const CsrView& test, const CsrView& seen, float min_value,
+                        bool with_history) {
   Relevance relevance;
   relevance.offsets.push_back(0);
   for (Index user = 0; user < test.rows; ++user) {
@@ -24,9 +25,13 @@ Relevance find_relevant(const CsrView& test, const CsrView& seen, float min_valu
     }
     const auto end = static_cast<Offset>(relevance.items.size());
     if (end == relevance.offsets.back()) continue;
+    relevance.users_without_history += seen_items.empty() ? 1 : 0;
+    if (with_history && seen_items.empty()) {
+      relevance.items.resize(static_cast<std::size_t>(relevance.offsets.back()));
+      continue;
+    }
     relevance.users.push_back(user);
     relevance.offsets.push_back(end);
-    relevance.users_without_history += seen_items.empty() ? 1 : 0;
   }
   return relevance;
 }

@@ -15,7 +15,7 @@ struct Relevance {
   std::vector<Index> items;     ///< rising per user
   Offset below_threshold = 0;   ///< test rows with too small a value
   Offset seen = 0;              ///< test rows left out because the user's `seen` row has the item
-  Index users_without_history = 0;
+  Index users_without_history = 0;  ///< of `users`, or left out
 
   [[nodiscard]] Index size() const { return static_cast<Index>(users.size()); }
   [[nodiscard]] std::span<const Index> of(Offset position) const {
@@ -30,7 +30,9 @@ struct Relevance {
   return matrix.rows == 0 ? std::span<const Index>() : matrix.row_columns(row);
 }
 
-/// `seen.rows` is 0 (nothing seen) or test.rows.
-[[nodiscard]] Relevance find_relevant(const CsrView& test, const CsrView& seen, float min_value);
+/// `seen.rows` is 0 (nothing seen) or test.rows. `with_history`: users with an empty row of `seen`
+/// are counted and left out.
+[[nodiscard]] Relevance find_relevant(const CsrView& test, const CsrView& seen, float min_value,
+                                      bool with_history = false);
 
 }  // namespace likewise

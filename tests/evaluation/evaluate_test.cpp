@@ -193,6 +193,38 @@ TEST_P(Evaluate, SeenTakesThePlaceOfTheHistory) {
   EXPECT_NE(all.metrics, by_history.metrics);
 }
 
+TEST_P(Evaluate, UsersWithoutAHistoryMayBeLeftOutOfLists) {
+  const auto model = make_model(40, 21, 3, Feedback::kExplicit, 5.0);
+  const TestSet test = test_of(test::random_csr(40, 21, 3.0, 4));
+  std::vector<test::Entry> some;
+  for (Index user = 0; user < 40; user += 2) some.push_back({user, 0, 1.0F});
+  const CsrMatrix seen = make_csr(40, 21, some);
+  EvaluateOptions options;
+  options.metrics = {"ndcg", "rmse"};
+  options.per_user = true;
+  const Recommender recommender = open(model);
+  const EvaluationReport all = evaluate(recommender, test, options, seen.view());
+  EXPECT_GT(all.users_without_history, 0);
+  options.with_history = true;
+  const EvaluationReport known = evaluate(recommender, test, options, seen.view());
+  EXPECT_EQ(known.users_without_history, all.users_without_history);
+  EXPECT_EQ(known.users_evaluated + known.users_without_history, all.users_evaluated);
+  EXPECT_EQ(known.metrics.at("rmse"), all.metrics.at("rmse"));
+  double sum = 0.0;
+  for (std::size_t u = 0; u < all.users.size(); ++u) {
+    if (all.users[u] % 2 == 0) sum += all.per_user.at("ndcg@10")[u];
+  }
+  EXPECT_NEAR(known.metrics.at("ndcg@10"), sum / known.users_evaluated, 1e-6);
+  EXPECT_THAT(advice_on_history(*model, all), testing::HasSubstr("ranked have no history"));
+  EvaluationReport few = all;
+  few.users_without_history = few.users_evaluated / 11;
+  EXPECT_EQ(advice_on_history(*model, few), "");
+  const CsrMatrix nothing = make_csr(40, 21, {});
+  EXPECT_THAT(test::error_of(ErrorKind::kBadData,
+                             [&] { (void)evaluate(recommender, test, options, nothing.view()); }),
+              testing::HasSubstr("none has a history in the training part"));
+}
+
 TEST_P(Evaluate, DoesNotDependOnThreads) {
   const auto model = make_model(300, 45, 6, Feedback::kExplicit, 8.0);
   const TestSet test = test_of(test::random_csr(300, 45, 5.0, 4));

@@ -273,6 +273,11 @@ TEST(Relevance, ThresholdAndSeenDecide) {
   EXPECT_EQ(relevance.users_without_history, 1);
   EXPECT_EQ(find_relevant(test_rows.view(), {}, 0.0F).items.size(), 4U);
   EXPECT_EQ(find_relevant({}, {}, 0.0F).size(), 0);
+  const Relevance known = find_relevant(test_rows.view(), seen_rows.view(), 4.0F, true);
+  EXPECT_EQ(known.users, (std::vector<Index>{0}));
+  EXPECT_EQ(known.items, (std::vector<Index>{1}));
+  EXPECT_EQ(known.offsets, (std::vector<Offset>{0, 1}));
+  EXPECT_EQ(known.users_without_history, 1);
 }
 
 TEST(Popularity, IsTheShareOfUsers) {
