@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <memory>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -39,6 +41,7 @@ struct CrossValidate {
 
   void run() {
     request.training = training.request();
+    take_clip();
     request.training.device = common.device;
     request.training.device_options.device_memory = common.device_memory;
     request.training.has_lists = true;
@@ -71,6 +74,21 @@ struct CrossValidate {
     print_result(json ? as_json(found, seconds) : as_text(found, seconds));
   }
 
+  /// Of algorithms that have no such parameter --clip is of predictions, as evaluate takes it.
+  void take_clip() {
+    std::vector<AskedParameter>& asked = request.training.parameters;
+    const auto clip = std::ranges::find(asked, "clip", &AskedParameter::name);
+    if (clip == asked.end()) return;
+    const std::string algorithm =
+        request.training.algorithm.empty() ? "als" : request.training.algorithm;
+    if (algorithm != kAutoAlgorithm) {
+      const std::vector<ParameterInfo> own = parameters_of(algorithm);
+      if (std::ranges::find(own, clip->name, &ParameterInfo::name) != own.end()) return;
+    }
+    request.clip = clip->text == "on";
+    asked.erase(clip);
+  }
+
   void check_options() {
     const bool rolling = given->count("--rolling") > 0;
     if (rolling) request.parts.method = SplitMethod::kTime;
@@ -93,6 +111,7 @@ struct CrossValidate {
     Model untrained;
     untrained.params = params;
     const MetricNeeds needs = needs_of(untrained, request.evaluation);
+    refuse_idle(*given, "--clip", needs.ratings || !request.clip, "--metrics with rmse or mae");
     refuse_idle(*given, "-k", needs.lists, "--metrics with one of lists, as ndcg");
     refuse_idle(*given, "--min-relevant-value", needs.ranking,
                 "--metrics with one that ranks, as ndcg");
@@ -102,7 +121,19 @@ struct CrossValidate {
     return fmt::format("fold {} of {}: {}{} trained, {} tested, {}; {}", number, folds,
                        training.is_auto() ? fold.algorithm + ", " : std::string(),
                        counted(fold.trained, "interaction"), with_commas(fold.tested),
-                       duration(fold.seconds), metrics_text(fold.report));
+                       duration(fold.seconds), metrics_text(fold.report)) +
+           (fold.users_not_ranked > 0 ? "; " + not_ranked({&fold, 1}) : "");
+  }
+
+  /// Of users with something to find in the tests.
+  [[nodiscard]] static std::string not_ranked(std::span<const FoldResult> folds) {
+    Index left_out = 0;
+    Index users = 0;
+    for (const FoldResult& fold : folds) {
+      left_out += fold.users_not_ranked;
+      users += fold.users_not_ranked + fold.report.users_evaluated;
+    }
+    return text_of_not_ranked(left_out, users);
   }
 
   [[nodiscard]] static std::string as_text(const CrossValidation& found, double seconds) {
@@ -114,8 +145,9 @@ struct CrossValidate {
       }
       table.add(std::move(row));
     }
-    return fmt::format("{}\n{} in {}\n", table.text(), counted(std::ssize(found.folds), "fold"),
-                       duration(seconds));
+    const std::string left_out = not_ranked(found.folds);
+    return fmt::format("{}\n{} in {}\n{}", table.text(), counted(std::ssize(found.folds), "fold"),
+                       duration(seconds), left_out.empty() ? "" : left_out + "\n");
   }
 
   [[nodiscard]] static std::string as_json(const CrossValidation& found, double seconds) {
@@ -131,6 +163,7 @@ struct CrossValidate {
                                     {"trained", fold.trained},
                                     {"tested", fold.tested},
                                     {"users_evaluated", fold.report.users_evaluated},
+                                    {"users_not_ranked", fold.users_not_ranked},
                                     {"pairs_evaluated", fold.report.pairs_evaluated},
                                     {"metrics", fold.report.metrics},
                                     {"seconds", fold.seconds}};

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,15 +25,19 @@ struct CrossValidationRequest {
   SplitOptions parts{.method = SplitMethod::kKFold};
   const FeatureTables* features = nullptr;  ///< that the model of each fold learns; null: none
   EvaluateOptions evaluation{};             ///< without candidates and `per_user`
+  std::optional<bool> clip{};               ///< of predicted ratings, as Recommender() takes it
 };
 
 /// One fold. Training and test part share all users and items, so none is unknown to the model.
+/// Lists are those of users with a history in the training part, or of all where the model learns
+/// features of users.
 struct FoldResult {
   std::string algorithm{};  ///< "auto" may choose another one for each fold
   Offset trained = 0;       ///< interactions of the training part
   Offset tested = 0;        ///< and of the test part
   EvaluationReport report{};
-  double seconds = 0.0;  ///< of training and evaluation
+  Index users_not_ranked = 0;  ///< with something to find, but without a history
+  double seconds = 0.0;        ///< of training and evaluation
 };
 
 /// A metric over the folds. The deviation is that of a sample: sqrt(sum (x - mean)^2 / (folds -

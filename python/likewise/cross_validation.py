@@ -19,6 +19,7 @@ class Fold:
     trained: int  #: interactions of the training part
     tested: int  #: and of the test part
     users_evaluated: int
+    users_not_ranked: int  #: without a history in the training part, of which lists say nothing
     pairs_evaluated: int
     seconds: float  #: of training and evaluation
     metrics: dict[str, float]
@@ -44,7 +45,10 @@ class CrossValidation(dict[str, float]):
 
     def __repr__(self) -> str:
         told = ", ".join(f"{name} {mean:.4f} ± {self.deviations[name]:.4f}" for name, mean in self.items())
-        return f"<{len(self.folds)} folds: {told}>"
+        left_out = sum(fold.users_not_ranked for fold in self.folds)
+        users = left_out + sum(fold.users_evaluated for fold in self.folds)
+        return f"<{len(self.folds)} folds: {told}" + (
+            f"; {left_out:,} of {users:,} users have no history: not ranked>" if left_out else ">")
 
     def _repr_html_(self) -> str:
         return grid(["metric", "mean", "deviation"],

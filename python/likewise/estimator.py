@@ -146,15 +146,17 @@ class Estimator(_Answering):
     def cross_validate(self, interactions: Any, *, folds: int | None = None, rolling: int | None = None,
                        test: float | None = None, at: Moment | None = None, seed: int | None = None,
                        k: int | Sequence[int] | None = None, metrics: str | Sequence[str] = (),
-                       min_relevant_value: float | None = None, item_features: Any = None, user_features: Any = None,
-                       feature_regularization: float | None = None, progress: bool = False) -> CrossValidation:
+                       min_relevant_value: float | None = None, clip: bool | None = None, item_features: Any = None,
+                       user_features: Any = None, feature_regularization: float | None = None,
+                       progress: bool = False) -> CrossValidation:
         """Trains and evaluates once for each fold: the mean and the deviation of each metric. The estimator
-        itself stays as it is.
+        itself stays as it is. Lists are those of users with a history in the training part: a fold says how many
+        have none (users_not_ranked).
 
         folds     how many (5): every interaction is in the test part of one; seed (42): same seed, same folds
         rolling   in place of folds so many tests one after the other in time, each with all that is older
                   to train on; of them `test` is the share of all rows (0.2), `at` where the first one begins
-        k, metrics, min_relevant_value  as of evaluate()
+        k, metrics, min_relevant_value, clip  as of evaluate()
         item_features, user_features, feature_regularization  as of fit(): the model of each fold learns them
         """
         data = as_interactions(interactions, "interactions")
@@ -171,15 +173,16 @@ class Estimator(_Answering):
                                  + ("at" if name == "test" and by_time else "rolling"))
         measured = names_of(metrics, "metrics")
         if self.algorithm != "auto":
-            lists, ranks, _ = call(_core.metric_needs_of, params, measured)
-            refuse_idle(k=(k, lists, LISTS), min_relevant_value=(min_relevant_value, ranks, RANKING))
+            lists, ranks, rates = call(_core.metric_needs_of, params, measured)
+            refuse_idle(k=(k, lists, LISTS), min_relevant_value=(min_relevant_value, ranks, RANKING),
+                        clip=(clip, rates, 'metrics with "rmse" or "mae"'))
         with Progress(progress) as listener:
             return made(*call(
                 _core.cross_validate, data._core, params, device=self.device, threads=self.threads,
                 folds=5 if folds is None else count_of(folds, "folds"),
                 rolling=0 if rolling is None else count_of(rolling, "rolling"), test=0.2 if test is None else test,
                 at=None if at is None else written(at, "at"), seed=42 if seed is None else seed, k=lengths_of(k),
-                metrics=measured, min_relevant_value=min_relevant_value or 0.0,
+                metrics=measured, min_relevant_value=min_relevant_value or 0.0, clip=clip,
                 features=features.tables, progress=listener))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

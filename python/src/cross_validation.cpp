@@ -24,6 +24,7 @@ namespace {
   result["trained"] = fold.trained;
   result["tested"] = fold.tested;
   result["users_evaluated"] = fold.report.users_evaluated;
+  result["users_not_ranked"] = fold.users_not_ranked;
   result["pairs_evaluated"] = fold.report.pairs_evaluated;
   result["seconds"] = fold.seconds;
   result["metrics"] = fold.report.metrics;
@@ -35,7 +36,7 @@ namespace {
     const Data& data, const nb::dict& given, const nb::object& device, int threads, int folds,
     int rolling, double test, const std::optional<std::string>& at, std::uint64_t seed,
     const std::vector<Index>& k, const std::vector<std::string>& metrics, float min_relevant_value,
-    const nb::tuple& features, const nb::object& progress) {
+    std::optional<bool> clip, const nb::tuple& features, const nb::object& progress) {
   CrossValidationRequest request{.training = request_of(given)};
   ask_for(device, request.training);
   request.training.has_lists = true;
@@ -46,6 +47,7 @@ namespace {
   request.parts.seed = seed;
   if (at) request.parts.at = moment_of("at", *at);
   request.evaluation = {.k = k, .metrics = metrics, .min_relevant_value = min_relevant_value};
+  request.clip = clip;
   const FeatureTables tables = tables_of(features);
   request.features = tables.empty() ? nullptr : &tables;
   const CrossValidation found =
@@ -66,7 +68,7 @@ namespace {
 void bind_cross_validation(nb::module_& module) {
   module.def("cross_validate", &validate_on_folds, "data"_a, "params"_a, "device"_a, "threads"_a,
              "folds"_a, "rolling"_a, "test"_a, "at"_a.none(), "seed"_a, "k"_a, "metrics"_a,
-             "min_relevant_value"_a, "features"_a, "progress"_a = nb::none());
+             "min_relevant_value"_a, "clip"_a.none(), "features"_a, "progress"_a = nb::none());
 }
 
 }  // namespace likewise::python

@@ -62,13 +62,16 @@ class Parts {
   run.control.cancel = control.cancel;
   const auto model = std::make_shared<Model>(train(plan, parts.train, run));
   if (request.features != nullptr) add_features(*model, *request.features, run.control);
-  const Recommender recommender(model, plan.device.device);
+  const Recommender recommender(model, plan.device.device, request.clip);
   FoldResult result;
   result.algorithm = model->algorithm();
   result.trained = parts.train.by_user.nnz();
   result.tested = parts.test.by_user.nnz();
-  result.report =
-      evaluate(recommender, make_test_set(*model, parts.test), request.evaluation, {}, run.control);
+  EvaluateOptions how = request.evaluation;
+  // Of users with features there is something to say.
+  how.with_history = request.features == nullptr || !request.features->users;
+  result.report = evaluate(recommender, make_test_set(*model, parts.test), how, {}, run.control);
+  if (how.with_history) result.users_not_ranked = result.report.users_without_history;
   result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return result;
 }

@@ -54,14 +54,14 @@ def test_the_table(program, cinema):
     done = program("cross-validate", cinema / "ratings.csv", *FAST, "--folds", "2", "--metrics", "ndcg")
     lines = done.stdout.splitlines()
     assert lines[0].split() == ["metric", "mean", "deviation", "least", "most"]
-    assert lines[1].split()[0] == "ndcg@10" and "2 folds in" in lines[-1]
+    assert lines[1].split()[0] == "ndcg@10" and "2 folds in" in lines[-2]
+    assert "users have no history: not ranked" in lines[-1]
     assert "fold 1 of 2: " in done.stderr and "fold 2 of 2: " in done.stderr and "device: cpu" in done.stderr
     assert program("cross-validate", cinema / "ratings.csv", *FAST, "--folds", "2", "-q").stderr == ""
     chosen = program("cross-validate", cinema / "ratings.csv", "--algorithm", "auto", "--folds", "2")
     assert "fold 1 of 2: " in chosen.stderr
 
 
-@pytest.mark.parametrize("options, words", [
 def test_users_without_a_history_are_not_ranked_and_counted(program, tmp_path):
     (tmp_path / "data.csv").write_text("".join(f"{u},{i},1,{100 * u + i}\n" for u in range(8) for i in range(10)) +
                                        "0,10,1,790\n1,10,1,791\n")
@@ -93,6 +93,11 @@ def test_a_moment_outside_of_the_data(program, tmp_path, when, words):
                             exit_code=2).stderr
 
 
+@pytest.mark.parametrize("options, words", [
+    (["--algorithm", "als", "--clip", "off"], "--clip would do nothing"),
+    (["--algorithm", "als", "-k", "99999999999"], "is not a whole number from 1 to"),
+    (["--algorithm", "als", "-k", "0"], "is not a whole number from 1 to"),
+    (["--algorithm", "auto", "--fast"], "leave --fast out"),
     (["--folds", "1"], "folds must be in [2, 1000]"), (["--folds", "1001"], "folds must be in"),
     (["--rolling", "1"], "rolling must be in"), (["--rolling", "0"], "--rolling must be at least 2"),
     (["--rolling", "2", "--folds", "3"], "--folds would do nothing"),

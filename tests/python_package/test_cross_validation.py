@@ -46,6 +46,21 @@ def test_tests_one_after_the_other_in_time():
     assert {fold.algorithm for fold in likewise.Auto().cross_validate(data, folds=2).folds} <= set(likewise._core.algorithms())
 
 
+def test_users_without_a_history_are_not_ranked():
+    count = 90
+    data = {"user": np.arange(count) // 9, "item": np.arange(count) % 10, "time": np.arange(count) + np.arange(count) * 7 % 20}
+    found = likewise.Popular().cross_validate(data, rolling=2, at=60)
+    assert sum(fold.users_not_ranked for fold in found.folds) > 0
+    assert "no history: not ranked>" in repr(found)
+
+
+def test_clip_is_that_of_evaluate(ratings):
+    als = likewise.Als(feedback="explicit", factors=4, iterations=2, regularization=0.001)
+    assert als.cross_validate(ratings, folds=2, clip=False)["rmse"] > als.cross_validate(ratings, folds=2)["rmse"]
+    with pytest.raises(ValueError, match="clip=False would do nothing"):
+        likewise.Als().cross_validate(ratings, folds=2, clip=False)
+
+
 @pytest.mark.parametrize("options, error, words", [
     ({"folds": 1}, ValueError, r"folds must be in \[2"), ({"folds": 2.5}, TypeError, "folds"), ({"folds": True}, TypeError, "folds"),
     ({"rolling": 1}, ValueError, "rolling must be in"), ({"rolling": 2, "folds": 3}, ValueError, "folds=3 would do nothing with rolling"),

@@ -37,12 +37,71 @@ TEST(CrossValidate, AFoldIsATrainingOnItsPart) {
     const Split parts = split_fold(folded_data(), request(3).parts, fold);
     const auto model = std::make_shared<const Model>(
         train(prepare(request(3).training, parts.train), parts.train));
-    const EvaluationReport alone = evaluate(Recommender(model, open_device("cpu")),
-                                            make_test_set(*model, parts.test), EvaluateOptions{});
+    const EvaluationReport alone =
+        evaluate(Recommender(model, open_device("cpu")), make_test_set(*model, parts.test),
+                 EvaluateOptions{.with_history = true});
     EXPECT_EQ(found.folds[static_cast<std::size_t>(fold)].report.metrics, alone.metrics);
     EXPECT_EQ(found.folds[static_cast<std::size_t>(fold)].trained, parts.train.by_user.nnz());
     EXPECT_EQ(found.folds[static_cast<std::size_t>(fold)].tested, parts.test.by_user.nnz());
   }
+}
+
+/// Users come one after the other: of the last ones the older part knows nothing.
+Interactions users_in_turn() {
+  Interactions timed = generate(parse_shape("60x30x900"), 5);
+  timed.times = Array<Time>(timed.by_user.nnz());
+  for (Index user = 0; user < timed.by_user.rows; ++user) {
+    for (Offset at = timed.by_user.offsets[user]; at < timed.by_user.offsets[user + 1]; ++at) {
+      timed.times[at] = Time{user * 100 + (at * 7919) % 200};
+    }
+  }
+  return timed;
+}
+
+TEST(CrossValidate, ListsAreOfUsersWithAHistory) {
+  const Interactions timed = users_in_turn();
+  CrossValidationRequest asked{.training = {.algorithm = "item-knn", .device = "cpu"}};
+  asked.parts = {.method = SplitMethod::kTime, .test = 0.4, .rolling = 2};
+  const CrossValidation found = cross_validate(asked, timed);
+  const std::vector<Split> parts = split(timed, asked.parts);
+  for (std::size_t fold = 0; fold < 2; ++fold) {
+    Index known = 0;
+    Index unknown = 0;
+    for (Index user = 0; user < timed.by_user.rows; ++user) {
+      if (parts[fold].test.by_user.view().row_size(user) == 0) continue;
+      ++(parts[fold].train.by_user.view().row_size(user) > 0 ? known : unknown);
+    }
+    EXPECT_GT(unknown, 0);
+    EXPECT_EQ(found.folds[fold].report.users_evaluated, known);
+    EXPECT_EQ(found.folds[fold].users_not_ranked, unknown);
+  }
+  // Features of users say something of all of them.
+  std::string text = "id,tag\n";
+  for (Index user = 0; user < timed.users.size(); ++user) {
+    text += timed.users.name(user) + (user % 3 == 0 ? ",one\n" : ",two\n");
+  }
+  FeatureTables tables;
+  tables.users = features_from_text(text, "f.csv", Side::kUsers);
+  asked.features = &tables;
+  asked.training = {.algorithm = "als", .parameters = {{"factors", "4"}}, .device = "cpu"};
+  const CrossValidation all = cross_validate(asked, timed);
+  EXPECT_EQ(all.folds[0].users_not_ranked, 0);
+  EXPECT_GT(all.folds[0].report.users_evaluated, found.folds[0].report.users_evaluated);
+}
+
+TEST(CrossValidate, ClippingIsThatOfEvaluation) {
+  CrossValidationRequest asked{
+      .training = {
+          .algorithm = "als",
+          .parameters = {{"feedback", "explicit"}, {"factors", "4"}, {"regularization", "0.001"}},
+          .device = "cpu"}};
+  asked.parts.folds = 2;
+  const auto rmse = [&](std::optional<bool> clip) {
+    asked.clip = clip;
+    return cross_validate(asked, folded_data()).metrics.at("rmse").mean;
+  };
+  EXPECT_EQ(rmse(true), rmse({}));
+  EXPECT_GT(rmse(false), rmse(true));
 }
 
 TEST(CrossValidate, TheModelOfAFoldLearnsFeatures) {
@@ -63,8 +122,9 @@ TEST(CrossValidate, TheModelOfAFoldLearnsFeatures) {
   const auto model =
       std::make_shared<Model>(train(prepare(asked.training, parts.train), parts.train));
   (void)add_features(*model, tables);
-  const EvaluationReport alone = evaluate(Recommender(model, open_device("cpu")),
-                                          make_test_set(*model, parts.test), EvaluateOptions{});
+  const EvaluationReport alone =
+      evaluate(Recommender(model, open_device("cpu")), make_test_set(*model, parts.test),
+               EvaluateOptions{.with_history = true});
   EXPECT_EQ(found.folds[0].report.metrics, alone.metrics);
   EXPECT_NE(found.folds[0].report.metrics, plain.folds[0].report.metrics);
   asked.training = request(3).training;
