@@ -32,6 +32,10 @@ constexpr std::array kMetrics{
 
 [[noreturn]] void fail(const std::string& why) { throw Error(ErrorKind::kInvalidArgument, why); }
 
+[[nodiscard]] bool is_share(const NamedMetric& metric) {
+  return find_metric(metric.name).kind != MetricKind::kRating;
+}
+
 std::vector<Index> checked_lengths(std::vector<Index> k) {
   if (k.empty()) fail("k is empty: name at least one list length, e.g. 10");
   std::sort(k.begin(), k.end());
@@ -103,11 +107,14 @@ NamedMetric parse_metric(const std::string& text) {
   return parsed;
 }
 
+bool is_possible(const NamedMetric& metric, double value) {
+  return std::isfinite(value) && value >= 0.0 && !(is_share(metric) && value > 1.0);
+}
+
 void require_possible(const NamedMetric& metric, double value) {
-  const bool share = find_metric(metric.name).kind != MetricKind::kRating;
-  if (std::isfinite(value) && value >= 0.0 && !(share && value > 1.0)) return;
+  if (is_possible(metric, value)) return;
   fail(fmt::format("a target of {} for {}: its values are {}", value, metric.key,
-                   share ? "from 0 to 1" : "0 or more"));
+                   is_share(metric) ? "from 0 to 1" : "0 or more"));
 }
 
 MetricTarget parse_target(const std::string& text) {

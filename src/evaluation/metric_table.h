@@ -61,6 +61,10 @@ struct EvaluationPlan {
 [[nodiscard]] EvaluationPlan make_plan(const EvaluateOptions& options,
                                        const std::vector<std::string>& metrics);
 
+/// Whether the metric can have this value: finite, not negative, no more than 1 where it is a
+/// share.
+[[nodiscard]] bool is_possible(const NamedMetric& metric, double value);
+
 /// The key of a report: "ndcg" and 10 give "ndcg@10".
 [[nodiscard]] std::string metric_key(std::string_view name, Index k);
 

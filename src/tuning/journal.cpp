@@ -20,6 +20,7 @@
 #include "algorithms/parameters/json.h"
 #include "data/write/file_lock.h"
 #include "data/write/output_target.h"
+#include "evaluation/metric_table.h"
 #include "likewise/error.h"
 #include "likewise/tune.h"
 
@@ -143,8 +144,29 @@ struct Earlier {
   return key_of(line.at("algorithm").get<std::string>(), parameters, count_of(line, "part"));
 }
 
-/// One line; throws json::exception where a field is missing or of another type.
-[[nodiscard]] std::pair<std::string, TrainingOutcome> parse_outcome(const json& line) {
+/// Whether no training can have come to this: a value that the metric never has, iterations of an
+/// algorithm that does not iterate or more than it was to do, times that are none.
+[[nodiscard]] bool is_impossible(const TrainingOutcome& outcome, const json& line,
+                                 const std::string& metric) {
+  constexpr double kMostSeconds = 1e9;
+  const auto is_time = [](double seconds) { return seconds >= 0.0 && seconds <= kMostSeconds; };
+  if (!is_time(outcome.seconds) || !is_time(outcome.training_seconds)) return true;
+  if (outcome.value && !is_possible(parse_metric(metric), *outcome.value)) return true;
+  const std::string algorithm = line.at("algorithm").get<std::string>();
+  if (std::ranges::find(algorithm_names(), algorithm) == algorithm_names().end()) return true;
+  const bool iterates = likewise::iterates(default_params(algorithm, Feedback::kImplicit));
+  // Of the final round they are not counted.
+  if (!iterates || count_of(line, "part") > 0) {
+    return outcome.iterations > 0 || outcome.best_iteration > 0;
+  }
+  const int most = count_of(line.at("parameters"), "iterations");
+  return outcome.iterations > most || outcome.best_iteration > outcome.iterations ||
+         (outcome.value && outcome.best_iteration < 1);
+}
+
+/// One line; throws json::exception where a field is missing, of another type or out of range.
+[[nodiscard]] std::pair<std::string, TrainingOutcome> parse_outcome(const json& line,
+                                                                    const std::string& metric) {
   TrainingOutcome outcome;
   if (!line.at("value").is_null()) outcome.value = line.at("value").get<double>();
   outcome.iterations = count_of(line, "iterations");
@@ -153,12 +175,7 @@ struct Earlier {
   outcome.training_seconds = line.at("training_seconds").get<double>();
   outcome.stop_reason = line.at("stop_reason").get<std::string>();
   outcome.failure = line.at("failure").get<std::string>();
-  const bool iterates = outcome.iterations > 0;
-  if (outcome.best_iteration < (iterates && outcome.value ? 1 : 0) ||
-      outcome.best_iteration > outcome.iterations || !(outcome.seconds >= 0.0) ||
-      !(outcome.training_seconds >= 0.0)) {
-    fail_range();
-  }
+  if (is_impossible(outcome, line, metric)) fail_range();
   return {key_of(line), outcome};
 }
 
@@ -233,7 +250,7 @@ Journal::Journal(std::string path, bool resume, const ordered_json& search)
       const json line = object_of(earlier.lines[i]);
       if (line.is_object() && line.contains("end")) continue;
       try {
-        auto [key, outcome] = parse_outcome(line);
+        auto [key, outcome] = parse_outcome(line, header.at("metric").get<std::string>());
         earlier_.insert_or_assign(std::move(key), std::move(outcome));
       } catch (const json::exception&) {
         broken_lines_.push_back(i + 2);
