@@ -102,7 +102,7 @@ std::vector<std::string> words_of(const FeaturesOption& features) {
     const FeaturesFile& file = features.of(side);
     if (!file.given()) continue;
     const std::string option = fmt::format("--{}-features", side == Side::kItems ? "item" : "user");
-    words.insert(words.end(), {option, file.path});
+    words.insert(words.end(), {option, file_word(file.path)});
     if (file.how.columns.empty()) continue;
     words.insert(words.end(),
                  {option + "-columns", fmt::format("{}", fmt::join(file.how.columns, ","))});

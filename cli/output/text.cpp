@@ -119,6 +119,10 @@ std::string shell_word(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, plain) ? std::string(text) : in_quotes(text);
 }
 
+std::string file_word(const std::string& path) {
+  return path.size() > 1 && path.front() == '-' ? "./" + path : path;
+}
+
 std::string TextTable::text(int indent) const {
   std::vector<int> widths(rows_.front().size(), 0);
   for (const auto& row : rows_) {

@@ -52,6 +52,8 @@ class Style {
 [[nodiscard]] std::string in_quotes(std::string_view text);
 /// As a shell takes it for one word: quoted where it must be.
 [[nodiscard]] std::string shell_word(std::string_view text);
+/// The name of a file so that no command takes it for an option.
+[[nodiscard]] std::string file_word(const std::string& path);
 
 /// Rows of cells, aligned: the first column to the left, all others to the right.
 class TextTable {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
@@ -193,9 +194,18 @@ struct Tune {
 
   /// The command that trains with these parameters on RATINGS.
   [[nodiscard]] std::string command(const TrainingParams& params) const {
-    std::string text = fmt::format("likewise train {} -o {} {}", quoted_all(ratings),
-                                   shell_word(output), options_text(params));
-    for (const std::string& word : words_of(features)) text += " " + shell_word(word);
+    std::vector<std::string> words{"likewise", "train"};
+    std::ranges::transform(ratings, std::back_inserter(words), file_word);
+    words.insert(words.end(), {"-o", file_word(output)});
+    std::string text = fmt::format("{} {}", quoted_all(words), options_text(params));
+    const auto add = [&](const std::vector<std::string>& more) {
+      if (!more.empty()) text += " " + quoted_all(more);
+    };
+    add(words_of(features));
+    if (titles.given()) add({"--titles", file_word(titles.path)});
+    if (!titles.how.columns.empty()) {
+      add({"--titles-columns", fmt::format("{}", fmt::join(titles.how.columns, ","))});
+    }
     for (const CLI::Option* option : given->get_options()) {
       if (option->get_group() != kReadingGroup || option->count() == 0) continue;
       text += fmt::format(" {} {}", option->get_name(),
@@ -206,11 +216,11 @@ struct Tune {
 
   [[noreturn]] void say_stopped(const TuneResult& result, const std::string& journal_path) const {
     const TuneTrial* best = result.best();
-    const std::string found = best == nullptr
-                                  ? std::string("no trial was done")
-                                  : fmt::format("the best of {} so far is {}: {}",
-                                                counted(std::ssize(result.trials), "trial"),
-                                                best_so_far(result), command(best->params));
+    const std::string found =
+        best == nullptr ? std::string("no trial was done")
+                        : fmt::format("the best of {} so far is {}: {}",
+                                      counted(std::ssize(result.trials), "trial"),
+                                      best_so_far(result), command(result.for_everything));
     throw Error(ErrorKind::kCancelled,
                 fmt::format("interrupted before a model was written; {}; `--resume` with the same "
                             "options goes on from {}",

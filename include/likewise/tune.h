@@ -133,7 +133,8 @@ struct TuneResult {
   std::string stop_reason;  ///< "budget", or "stopped"
   /// Of the best trial's parameters, for both parts. What is searched about what suits the part
   /// that trials are trained on, as the weights of implicit ALS, is there as far from what suits
-  /// both parts. Of `choice` it is what `train` would take, its iterations too.
+  /// both parts. Of `choice` it is what `train` would take, its iterations too. There as well where
+  /// the search was stopped after a trial with a value.
   TrainingParams for_everything{};
   /// Trained on both parts by these; none where the search was stopped. Where the time of the
   /// budget was over first: its iterations so far, or else the model of a trial.

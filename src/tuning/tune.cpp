@@ -235,7 +235,6 @@ TuneResult tune(const Interactions& data, const TuneOptions& options, const Tune
   TuneSearch search(train_part, validation, parts ? &data : nullptr, parts ? &*parts : nullptr,
                     options, run);
   TuneResult result = search.run();
-  if (result.stop_reason == "stopped") return result;
   const TuneTrial* winner = result.best();
   if (winner == nullptr) search.journal().end("failed");  // in nobody's way
   if (result.trials.empty()) {
@@ -244,9 +243,10 @@ TuneResult tune(const Interactions& data, const TuneOptions& options, const Tune
   }
   if (winner == nullptr) {
     throw Error(ErrorKind::kNumerical,
+  const bool stopped = result.stop_reason == "stopped";
+  if (stopped && winner == nullptr) return result;
                 fmt::format("no algorithm has a value: {}", fmt::join(result.failures(), "; ")));
   }
-  if (run.on_winner) run.on_winner(result);
   const Interactions both = parts ? Interactions{} : united(data, validation, run.duplicates);
   const Interactions& all = parts ? data : both;
   result.for_everything = for_all(*winner, result, options.feedback, all);
@@ -257,6 +257,8 @@ TuneResult tune(const Interactions& data, const TuneOptions& options, const Tune
     }
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kCancelled) throw;
+  if (stopped) return result;
+  if (run.on_winner) run.on_winner(result);
     result.stop_reason = "stopped";
     result.model.reset();
     return result;

@@ -158,6 +158,66 @@ REFUSED = {
     "--algorithm magic": "no algorithm 'magic'",
     "--algorithm popular": "nothing to search",
     "--algorithm all,als": "stands alone",
+@pytest.fixture
+def coming(tmp_path):
+    """Users come one after the other: of the last ones the older part knows nothing."""
+    draw = random.Random(3)
+    rows = {(draw.randrange(80), draw.randrange(30)): draw.randrange(100) for _ in range(1500)}
+    path = tmp_path / "coming.csv"
+    path.write_text("user,item,value,time\n" + "".join(
+        f"{user},{item},1,{10 * user + time}\n" for (user, item), time in rows.items()))
+    return path
+
+
+def test_users_without_a_history_do_not_decide_and_are_counted_everywhere(program, coming, tmp_path):
+    words = ["tune", coming, "-o", "m", "--budget", 4, "--algorithm", "item-knn", "--validation-method", "time",
+             "--report", "page.html"]
+    told = json.loads(program(*words, "--json").stdout)
+    assert told["users_not_ranked"] > 5
+    assert told["measured_users"] == told["validation_users"] - told["users_not_ranked"]
+    line = f"{told['users_not_ranked']} of {told['validation_users']} users have no history: not ranked"
+    assert line in (tmp_path / "page.html").read_text() and line in program("info", "m").stdout
+    assert line in program(*words).stdout
+
+
+def test_the_command_keeps_titles_and_files_that_look_like_options(program, cinema, tmp_path):
+    (tmp_path / "-dash.csv").write_bytes((cinema / "parts/train.csv").read_bytes())
+    (tmp_path / "-called.csv").write_text("name,id\nA film,1\n")
+    told = json.loads(program("tune", "./-dash.csv", "-o", "./-m", *FEW, "--json", "--titles", "./-called.csv",
+                              "--titles-columns", "id,name").stdout)
+    words = told["command"].split()
+    assert words[2] == "./-dash.csv" and words[words.index("-o") + 1] == "./-m"
+    assert words[words.index("--titles"):][:4] == ["--titles", "./-called.csv", "--titles-columns", "id,name"]
+    program(*words[1:], "-q")
+    words = program("tune", "-o", "m", *FEW, "--", "-dash.csv").stdout.splitlines()[-1].split()
+    assert words[:3] == ["likewise", "train", "./-dash.csv"]
+
+
+def test_json_and_page_say_what_was_not_searched(program, cinema, tmp_path):
+    (tmp_path / "genres.csv").write_text("item,genre\n" + "".join(f"{item},g{item % 3}\n" for item in range(1, 30)))
+    told = search(program, cinema, "--item-features", "genres.csv", "--report", "page.html", budget=["--budget", "3"])
+    assert told["left_out"] == ["item-knn, user-knn, ease: without factors, which features are about"]
+    page = (tmp_path / "page.html").read_text()
+    assert "Not searched" in page and told["left_out"][0] in page
+
+
+def test_interrupted_it_says_the_command_for_everything(program, cinema, tmp_path):
+    words = ["tune", cinema / "parts/train.csv", "-o", "m", "--budget", "1h", "--algorithm", "als"]
+    process = program.start(*words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    journal = tmp_path / "m.journal"
+    deadline = time.monotonic() + 30
+    while not (journal.exists() and journal.read_bytes().count(b"\n") > 2):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    told = process.communicate()[1]
+    assert "the best of " in told and "likewise train" in told
+    weight = float(told.partition("--unobserved-weight ")[2].split()[0])
+    part = {float(trial["unobserved_weight"]) for trial in (
+        json.loads(line).get("parameters", {}) for line in journal.read_text().splitlines()[1:]) if "unobserved_weight" in trial}
+    assert weight not in part
+
+
     "--algorithm sgd": "sgd learns from explicit feedback only",
     "--algorithm bpr --feedback explicit": "bpr learns from implicit feedback only",
     "--algorithm als,als": "named twice",

@@ -531,7 +531,8 @@ TEST_P(TuneStopped, KeepsWhatItHasAndGoesOnToTheSameWinner) {
   const TuneResult part = search(data(), options, run);
   EXPECT_EQ(part.stop_reason, "stopped");
   EXPECT_FALSE(part.model);
-  EXPECT_NE(part.best(), nullptr);
+  ASSERT_NE(part.best(), nullptr);
+  EXPECT_EQ(algorithm_name(part.for_everything), algorithm_name(part.best()->params));
   TuneRun later;
   later.journal = run.journal;
   EXPECT_THAT(
