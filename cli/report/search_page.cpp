@@ -105,6 +105,7 @@ using Trials = std::vector<const TuneTrial*>;
       higher_is_better(result.metric.name) ? "more" : "less");
   if (result.final_parts > 0) {
     note += fmt::format(" The best were measured on {} held-out parts.", result.final_parts);
+  if (const std::string users = not_ranked(result); !users.empty()) note += " " + users + ".";
   }
   return section("All trials", note, trials_table(result), "wide long");
 }

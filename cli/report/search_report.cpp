@@ -93,6 +93,14 @@ std::string best_so_far(const TuneResult& result) {
 
 std::string SearchReport::winner_text() const {
   const TuneTrial& best = *result.best();
+bool beats_baseline(const TuneResult& result, const TuneTrial& trial) {
+  return is_better(result.metric, TuneResult::value_of(trial), result.baseline_beside(trial));
+}
+
+std::string not_ranked(const TuneResult& result) {
+  return text_of_not_ranked(result.users_not_ranked, result.validation_users);
+}
+
   const TuneTrial& first = *result.ranked().front();
   if (&best == &first) return model_text();
   return fmt::format(
@@ -132,6 +140,7 @@ std::string SearchReport::as_text() const {
   std::string text = table.text(0);
   if (const std::string sample = result.sample_text(); !sample.empty()) {
     text += fmt::format("\nMeasured on {}, the same for all trials.\n", sample);
+  if (const std::string users = not_ranked(result); !users.empty()) text += "\n" + users + ".\n";
   }
   if (const std::vector<std::string> reasons = result.failures(); !reasons.empty()) {
     text += fmt::format("\nWithout a value:\n  {}\n", fmt::join(reasons, "\n  "));
@@ -148,6 +157,7 @@ Json SearchReport::as_json() const {
               {"validation_users", result.validation_users},
               {"measured_users", result.measured_users},
               {"baseline", trial_json(result, result.baseline)},
+              {"users_not_ranked", result.users_not_ranked},
               {"beats_baseline", result.beats_baseline()},
               {"best", trial_json(result, result.winner())},
               {"trained_on", validation.empty() || !result.on_everything

@@ -31,5 +31,9 @@ struct SearchReport {
 
 /// "ndcg@10 0.3121 by als".
 [[nodiscard]] std::string best_so_far(const TuneResult& result);
+/// A trial that has a value.
+[[nodiscard]] bool beats_baseline(const TuneResult& result, const TuneTrial& trial);
+/// Empty where all users with something held out are ranked.
+[[nodiscard]] std::string not_ranked(const TuneResult& result);
 
 }  // namespace likewise::cli

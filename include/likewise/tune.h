@@ -120,9 +120,13 @@ struct TuneResult {
   /// Validation parts that final values are means over; 0: there was no final round, as with a
   /// validation part that was given, or with one trial.
   int final_parts = 0;
-  /// With something held out, and those of them that every trial was measured on: fewer where a
-  /// budget of time is short of lists for all. Drawn by TuneOptions::seed.
+  /// With something held out.
   Index validation_users = 0;
+  /// Of these, by metrics of lists: those without a history in the training part. What they are
+  /// served is what is popular, whatever the model is, so no trial is measured on them.
+  Index users_not_ranked = 0;
+  /// Of the others, those that every trial was measured on: fewer where a budget of time is short
+  /// of lists for all. Drawn by TuneOptions::seed.
   Index measured_users = 0;
   /// Lines of the journal to resume that are broken: what they noted was trained again.
   std::vector<std::size_t> broken_lines{};
@@ -162,8 +166,8 @@ struct TuneResult {
   [[nodiscard]] std::string warning() const;
   /// Why trials have no value: "als: the reason (3 trials)".
   [[nodiscard]] std::vector<std::string> failures() const;
-  /// "10000 of 138493 users": on whom trials were measured, where that is not everybody; else
-  /// empty.
+  /// "10000 of 138493 users": on whom trials were measured, where that is not everybody with a
+  /// history; else empty.
   [[nodiscard]] std::string sample_text() const;
   /// Of the algorithms with at least 8 trials that have a value, the largest first.
   [[nodiscard]] std::vector<ParameterImportance> importance() const;
@@ -216,9 +220,9 @@ struct TuneRun {
 /// Errors: kInvalidArgument (options; features that they do not tell of, or no features; a budget
 /// that was over before the first trial began; a metric that does not fit the feedback; a journal
 /// of another search, or of one that is not over without `resume`), kBadData (nothing to validate
-/// on, with the reason; features as check_features()), kNumerical where no trial has a value, with
-/// all reasons, kIo (also while another search writes it) and kNotFound for the journal, and those
-/// of train().
+/// on, or nobody with a history, with the reason; features as check_features()), kNumerical where
+/// no trial has a value, with all reasons, kIo (also while another search writes it) and kNotFound
+/// for the journal, and those of train().
 [[nodiscard]] TuneResult tune(const Interactions& data, const TuneOptions& options,
                               const TuneRun& run = {});
 

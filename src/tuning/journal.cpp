@@ -228,6 +228,15 @@ void check_journal(const std::string& path, bool resume) {
   (void)read_earlier(path, resume);
 }
 
+std::optional<Index> earlier_measured_users(const std::string& path, bool resume) {
+  if (path.empty() || !resume) return std::nullopt;
+  const json search = read_earlier(path, resume).search;
+  const auto users = search.is_object() ? search.find("measured_users") : search.end();
+  if (users == search.end() || !users->is_number_unsigned()) return std::nullopt;
+  const auto most = static_cast<std::uint64_t>(std::numeric_limits<Index>::max());
+  return static_cast<Index>(std::min(users->get<std::uint64_t>(), most));
+}
+
 FileDescriptor::~FileDescriptor() {
   if (number >= 0) ::close(number);
 }

@@ -71,4 +71,8 @@ class Journal {
   std::map<std::string, TrainingOutcome> earlier_;
 };
 
+/// On how many users the search was measured that goes on with this journal; nothing where there is
+/// none to go on with. Same errors as check_journal().
+[[nodiscard]] std::optional<Index> earlier_measured_users(const std::string& path, bool resume);
+
 }  // namespace likewise

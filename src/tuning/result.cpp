@@ -167,8 +167,10 @@ std::vector<std::string> TuneResult::failures() const {
 }
 
 std::string TuneResult::sample_text() const {
-  if (measured_users == validation_users) return {};
-  return fmt::format("{} of {} users", measured_users, validation_users);
+  const Index users = validation_users - users_not_ranked;
+  if (measured_users == users) return {};
+  return fmt::format("{} of {} users{}", measured_users, users,
+                     users_not_ranked > 0 ? " with a history" : "");
 }
 
 std::vector<ParameterImportance> TuneResult::importance() const {

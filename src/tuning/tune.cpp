@@ -109,6 +109,9 @@ void of_validation(const Work& work) {
   return note;
 }
 
+  if (result.users_not_ranked > 0) {
+    note.validation += "; " + text_of_not_ranked(result.users_not_ranked, result.validation_users);
+  }
 }  // namespace
 
 TuneBudget parse_budget(const std::string& text) {

@@ -253,16 +253,17 @@ void TuneSearch::choose_measured_users() {
   result_.validation_users = users_with_entries(validation_->by_user.view());
   result_.measured_users = result_.validation_users;
   const auto als = std::ranges::find(result_.usual, "als", algorithm_name);
-  if (!by_time() || is_of_ratings(result_.metric) || als == result_.usual.end()) return;
-  result_.measured_users =
-      users_to_validate(train_part_.by_user.view(), result_.validation_users, *als);
-  if (result_.measured_users == result_.validation_users) return;
-  sample_ = sampled(*validation_);
-  validation_ = &*sample_;
+  if (!by_time() || als == result_.usual.end()) return users;
+  return users_to_validate(train_part_.by_user.view(), users, *als);
 }
 
-Interactions TuneSearch::sampled(const Interactions& part) const {
-  return sample_users(part, result_.measured_users, options_.seed);
+std::optional<Interactions> TuneSearch::measured(const Interactions& part,
+                                                 const Interactions& training) const {
+  if (is_of_ratings(result_.metric)) return std::nullopt;
+  Index unknown = 0;
+  std::optional<Interactions> known = of_known_users(part, training, whole_ != nullptr, unknown);
+  if (result_.measured_users == result_.validation_users - result_.users_not_ranked) return known;
+  return sample_users(known ? *known : part, result_.measured_users, options_.seed);
 }
 
 void TuneSearch::note_those_without_trials() {
@@ -270,6 +271,22 @@ void TuneSearch::note_those_without_trials() {
     const std::string_view name = algorithm_name(usual);
     const bool begun = std::ranges::any_of(result_.trials, [&](const TuneTrial& trial) {
       return algorithm_name(trial.params) == name;
+  if (is_of_ratings(result_.metric)) return;
+  measured_ =
+      of_known_users(*validation_, train_part_, whole_ != nullptr, result_.users_not_ranked);
+  if (measured_) validation_ = &*measured_;
+  const Index users = result_.validation_users - result_.users_not_ranked;
+  result_.measured_users = users_to_measure(users);
+  if (result_.measured_users == users) return;
+  measured_ = sample_users(*validation_, result_.measured_users, options_.seed);
+  validation_ = &*measured_;
+}
+
+Index TuneSearch::users_to_measure(Index users) const {
+  // Values of other users would not compare with those of the journal.
+  if (const std::optional<Index> before = earlier_measured_users(run_.journal, run_.resume)) {
+    return std::clamp(*before, std::min<Index>(1, users), users);
+  }
     });
     if (!begun) {
       result_.notes.push_back(
@@ -778,18 +795,19 @@ void TuneSearch::compare_finalists() {
     try {
       part = next_part(*whole_, part ? &*part : cut_, options_.split, options_.seed, number);
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::kInvalidArgument) throw;
+      if (error.kind() != ErrorKind::kInvalidArgument && error.kind() != ErrorKind::kBadData) throw;
       return;  // users have no more interactions to hold out
     }
-    const Interactions held_out = sample_ ? sampled(part->test) : Interactions{};
-    const Interactions& test = sample_ ? held_out : part->test;
+    const Interactions& test = held_out ? *held_out : part->test;
     std::map<std::size_t, double> values;
     for (const std::size_t place : places) {
       TuneTrial& trial = result_.trials[place];
       const std::optional<double> value = final_value(trial, part->train, test, number);
       if (spent() >= finals_seconds_) return;
+    std::optional<Interactions> held_out;
       if (value) values[place] = *value;
       if (run_.on_trial) run_.on_trial({result_, trial, seconds_left()});
+      held_out = measured(part->test, part->train);
     }
     std::erase_if(places, [&](std::size_t place) { return !values.contains(place); });
     result_.final_parts = number + 1;

@@ -174,8 +174,10 @@ class TuneSearch {
   [[nodiscard]] std::optional<double> final_value(TuneTrial& trial, const Interactions& training,
                                                   const Interactions& test, int number);
 
-  /// The users that trials are measured on.
-  [[nodiscard]] Interactions sampled(const Interactions& part) const;
+  [[nodiscard]] Index users_to_measure(Index users) const;
+  /// The part of the users that trials are measured on; nothing where that is all of it.
+  [[nodiscard]] std::optional<Interactions> measured(const Interactions& part,
+                                                     const Interactions& training) const;
 
   [[nodiscard]] TrainingOutcome train_now(const TrainingParams& params, Runner& runner,
                                           bool iterating);
@@ -205,8 +207,8 @@ class TuneSearch {
   const TuneRun& run_;
   Clock::time_point begin_;
   StopWatch watch_;
-  std::optional<Interactions> sample_;  ///< of the validation part, where that is too large
-  double growth_ = 1.0;                 ///< entries of everything over those of the training part
+  std::optional<Interactions> measured_;  ///< of the validation part, where that is not all of it
+  double growth_ = 1.0;                   ///< entries of everything over those of the training part
   double finals_seconds_ = std::numeric_limits<double>::infinity();  ///< when final values end
   double replayed_ = 0.0;  ///< seconds of what the journal held
   /// Of a budget of time, what comes before the final round.
