@@ -25,15 +25,15 @@ using Trials = std::vector<const TuneTrial*>;
 }
 
 [[nodiscard]] Facts key_figures(const TuneResult& result) {
-  const TuneTrial* best = result.best();
-  Facts facts;
-  if (best != nullptr) {
-    facts = {{result.metric.key + " of the best", metric_text(*best->value)},
-             {"algorithm of the best", name_of(*best)}};
-  }
-  facts.emplace_back(
-      fmt::format("{} of the baseline, {}", result.metric.key, name_of(result.baseline)),
-      metric_text(*result.baseline.value));
+  const TuneTrial& best = *result.best();
+  const std::string parts = result.parts_text(best);
+  const std::string over = parts.empty() ? "" : ", " + parts;
+  Facts facts{
+      {fmt::format("{} of the best{}", result.metric.key, over),
+       metric_text(TuneResult::value_of(best))},
+      {"algorithm of the best", name_of(best)},
+      {fmt::format("{} of the baseline, {}{}", result.metric.key, name_of(result.baseline), over),
+       metric_text(result.baseline_beside(best))}};
   facts.emplace_back("trials", with_commas(std::ssize(result.trials)));
   facts.emplace_back("of search", duration(result.seconds));
   const std::ptrdiff_t failed =
@@ -87,9 +87,8 @@ using Trials = std::vector<const TuneTrial*>;
 /// All trials with a value, the best first, and the baseline at its place among them.
 [[nodiscard]] std::string trials_table(const TuneResult& result) {
   Trials order = result.ranked();
-  const auto place = std::ranges::find_if(order, [&](const TuneTrial* trial) {
-    return !is_better(result.metric, *trial->value, *result.baseline.value);
-  });
+  const auto place = std::ranges::find_if(
+      order, [&](const TuneTrial* trial) { return !beats_baseline(result, *trial); });
   PageTable table{trial_columns(result), {}, static_cast<std::size_t>(place - order.begin())};
   order.insert(place, &result.baseline);
   for (const TuneTrial* trial : order) table.rows.push_back(trial_row(result, *trial));

@@ -44,7 +44,7 @@ constexpr std::size_t kShownInText = 5;
   const std::vector<const TuneTrial*> ranked = result.ranked();
   bool shown = false;
   for (std::size_t i = 0; i < std::min(kShownInText, ranked.size()); ++i) {
-    if (!shown && !is_better(result.metric, *ranked[i]->value, *result.baseline.value)) {
+    if (!shown && !beats_baseline(result, *ranked[i])) {
       add(result.baseline);
       shown = true;
     }
@@ -87,7 +87,9 @@ constexpr std::size_t kShownInText = 5;
 std::string best_so_far(const TuneResult& result) {
   const TuneTrial* best = result.best();
   if (best == nullptr) return "none yet";
-  return fmt::format("{} {:.4f} by {}", result.metric.key, *best->value,
+  const std::string parts = result.parts_text(*best);
+  return fmt::format("{} {:.4f}{} by {}", result.metric.key, TuneResult::value_of(*best),
+                     parts.empty() ? "" : fmt::format(" ({})", parts),
                      algorithm_name(best->params));
 }
 

@@ -91,7 +91,7 @@ struct TuneTrial {
   /// and where the time was over before anything was measured.
   std::optional<double> value{};
   std::string failure{};  ///< why
-  /// The mean over all validation parts, of a trial of the final round.
+  /// The mean over all validation parts, of a trial of the final round and of the baseline.
   std::optional<double> final_value{};
   int iterations = 0;      ///< done; 0 of algorithms without iterations
   int best_iteration = 0;  ///< whose validation `value` is
@@ -159,9 +159,15 @@ struct TuneResult {
   /// What was searched of a trial's algorithm, with the ranges beside its values; nothing of the
   /// baseline.
   [[nodiscard]] std::vector<SearchedParameter> searched(const TuneTrial& trial) const;
-  /// Whether the best trial is better than the baseline.
+  /// Whether the best trial is better than the baseline: by final values, where it has one.
   [[nodiscard]] bool beats_baseline() const;
   /// What to say where it is not, and where the time was over before the model was done; else
+  /// What says how good a trial with a value is: its final value, or where it has none its value.
+  [[nodiscard]] static double value_of(const TuneTrial& trial);
+  /// The baseline's on the same parts; it needs a value.
+  [[nodiscard]] double baseline_beside(const TuneTrial& trial) const;
+  /// "mean of 3 parts", where value_of() is one; else empty.
+  [[nodiscard]] std::string parts_text(const TuneTrial& trial) const;
   /// empty.
   [[nodiscard]] std::string warning() const;
   /// Why trials have no value: "als: the reason (3 trials)".

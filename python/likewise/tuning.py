@@ -65,10 +65,13 @@ class Search:
         return made
 
     def _repr_html_(self) -> str:
-        rows = {"winner": f"trial {self.best['trial']}, {self.best['algorithm']}, {self.metric} {self.best['value']:.4f}",
+        rows = {"winner": f"trial {self.best['trial']}, {self.best['algorithm']}, {self._told()}",
                 "trials": f"{len(self.trials)} in {self.seconds:.0f} s"}
         if self.baseline["value"] is not None:
-            rows["compared with"] = f"{self.baseline['algorithm']}, {self.baseline['value']:.4f}"
+            value = self.baseline["value" if self.best["final_value"] is None else "final_value"]
+            rows["compared with"] = f"{self.baseline['algorithm']}, {value:.4f}"
+        if self.users_not_ranked:
+            rows["users"] = _not_ranked(self.users_not_ranked, self.validation_users)
         used = {name: str(value) for name, value in self.best["params"].items() if value is not None}
         good = sorted((trial for trial in self.trials if trial["value"] is not None), key=self._place)[:5]
         final = [f"mean of {self.final_parts} parts"] if self.final_parts else []
@@ -97,8 +100,17 @@ class Search:
         return pandas.DataFrame(rows)
 
     def __repr__(self) -> str:
-        return (f"<likewise.Search: {len(self.trials)} trials, best {self.metric} "
-                f"{self.best['value']:.4f} by {self.best['algorithm']}>")
+        return f"<likewise.Search: {len(self.trials)} trials, best {self._told()} by {self.best['algorithm']}>"
+
+    def _told(self) -> str:
+        """How good the winner is: over all parts, where there was a final round."""
+        final = self.best["final_value"]
+        return (f"{self.metric} {self.best['value']:.4f}" if final is None
+                else f"{self.metric} {final:.4f} (mean of {self.final_parts} parts)")
+
+
+def _not_ranked(users: int, of: int) -> str:
+    return f"{users:,} of {of:,} users have no history: not ranked"
 
 
 def _four_digits(value: float | None) -> str:

@@ -100,9 +100,7 @@ constexpr double kLuck = 0.005;
                             const TuneTrial& best) {
   if (is_of_ratings(metric)) return false;
   if (one.final_value.has_value() != best.final_value.has_value()) return false;
-  const double value = one.final_value ? *one.final_value : *one.value;
-  const double most = best.final_value ? *best.final_value : *best.value;
-  return most <= (1.0 + kLuck) * value;
+  return TuneResult::value_of(best) <= (1.0 + kLuck) * TuneResult::value_of(one);
 }
 
 }  // namespace
@@ -137,18 +135,33 @@ std::vector<SearchedParameter> TuneResult::searched(const TuneTrial& trial) cons
   return searched_parameters(trial.params, *found);
 }
 
+double TuneResult::value_of(const TuneTrial& trial) {
+  return trial.final_value ? *trial.final_value : *trial.value;
+}
+
+double TuneResult::baseline_beside(const TuneTrial& trial) const {
+  return trial.final_value && baseline.final_value ? *baseline.final_value : *baseline.value;
+}
+
+std::string TuneResult::parts_text(const TuneTrial& trial) const {
+  return trial.final_value ? fmt::format("mean of {} parts", final_parts) : "";
+}
+
 bool TuneResult::beats_baseline() const {
   const TuneTrial* winner = best();
-  return winner != nullptr && baseline.value && is_better(metric, *winner->value, *baseline.value);
+  return winner != nullptr && baseline.value &&
+         is_better(metric, value_of(*winner), baseline_beside(*winner));
 }
 
 std::string TuneResult::warning() const {
   if (beats_baseline() || best() == nullptr) return shortened;
+  const std::string parts = parts_text(*best());
   return fmt::format(
-      "nothing beats the baseline: {} {:.4f} is no better than {:.4f} of {}; look at the data, or "
-      "search longer{}{}",
-      metric.key, *best()->value, *baseline.value, algorithm_name(baseline.params),
-      shortened.empty() ? "" : "; ", shortened);
+      "nothing beats the baseline: {} {:.4f}{} is no better than {:.4f} of {}; look at the data, "
+      "or search longer{}{}",
+      metric.key, value_of(*best()), parts.empty() ? "" : fmt::format(" ({})", parts),
+      baseline_beside(*best()), algorithm_name(baseline.params), shortened.empty() ? "" : "; ",
+      shortened);
 }
 
 std::vector<std::string> TuneResult::failures() const {

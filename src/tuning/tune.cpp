@@ -95,23 +95,27 @@ void of_validation(const Work& work) {
                                   const TuneRun& run) {
   ModelSearch note;
   note.metric = result.metric.key;
-  note.value = *result.winner().value;
+  const TuneTrial winner = result.winner();
+  note.value = TuneResult::value_of(winner);
   note.baseline = algorithm_name(result.baseline.params);
-  note.baseline_value = *result.baseline.value;
+  note.baseline_value = result.baseline_beside(winner);
   note.trials = static_cast<int>(result.trials.size());
   note.seconds = result.seconds;
   note.budget = options.budget.text;
   note.validation = run.validation != nullptr ? run.validation_source : spread_text(options.split);
+  if (const std::string parts = result.parts_text(winner); !parts.empty()) {
+    note.validation += ", " + parts;
+  }
   if (const std::string sample = result.sample_text(); !sample.empty()) {
     note.validation += ", " + sample;
+  }
+  if (result.users_not_ranked > 0) {
+    note.validation += "; " + text_of_not_ranked(result.users_not_ranked, result.validation_users);
   }
   note.seed = options.seed;
   return note;
 }
 
-  if (result.users_not_ranked > 0) {
-    note.validation += "; " + text_of_not_ranked(result.users_not_ranked, result.validation_users);
-  }
 }  // namespace
 
 TuneBudget parse_budget(const std::string& text) {
@@ -239,6 +243,8 @@ TuneResult tune(const Interactions& data, const TuneOptions& options, const Tune
                     options, run);
   TuneResult result = search.run();
   const TuneTrial* winner = result.best();
+  const bool stopped = result.stop_reason == "stopped";
+  if (stopped && winner == nullptr) return result;
   if (winner == nullptr) search.journal().end("failed");  // in nobody's way
   if (result.trials.empty()) {
     fail(fmt::format("budget {} was over before the first trial began, after {:.3g} s; give more",
@@ -246,13 +252,13 @@ TuneResult tune(const Interactions& data, const TuneOptions& options, const Tune
   }
   if (winner == nullptr) {
     throw Error(ErrorKind::kNumerical,
-  const bool stopped = result.stop_reason == "stopped";
-  if (stopped && winner == nullptr) return result;
                 fmt::format("no algorithm has a value: {}", fmt::join(result.failures(), "; ")));
   }
   const Interactions both = parts ? Interactions{} : united(data, validation, run.duplicates);
   const Interactions& all = parts ? data : both;
   result.for_everything = for_all(*winner, result, options.feedback, all);
+  if (stopped) return result;
+  if (run.on_winner) run.on_winner(result);
   try {
     search.train_winner(all, result);
     if (run.features != nullptr) {
@@ -260,8 +266,6 @@ TuneResult tune(const Interactions& data, const TuneOptions& options, const Tune
     }
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kCancelled) throw;
-  if (stopped) return result;
-  if (run.on_winner) run.on_winner(result);
     result.stop_reason = "stopped";
     result.model.reset();
     return result;

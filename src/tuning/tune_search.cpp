@@ -783,7 +783,7 @@ void TuneSearch::compare_finalists() {
     }
     finals_seconds_ = options_.budget.seconds - longest_model;
   }
-  if (places.size() < 2) return;  // nothing to compare
+  if (places.size() < 2 || !result_.baseline.value) return;  // nothing to compare
   std::map<std::size_t, double> sums;
   for (const std::size_t place : places) sums[place] = *result_.trials[place].value;
   std::optional<Split> part;
@@ -797,6 +797,8 @@ void TuneSearch::compare_finalists() {
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kInvalidArgument && error.kind() != ErrorKind::kBadData) throw;
       return;  // users have no more interactions to hold out
+  TuneTrial& baseline = result_.baseline;
+  double of_baseline = *baseline.value;
     }
     const Interactions& test = held_out ? *held_out : part->test;
     std::map<std::size_t, double> values;
@@ -820,8 +822,12 @@ void TuneSearch::compare_finalists() {
   }
 }
 
+    const std::optional<double> beside = final_value(baseline, part->train, test, number);
+    if (!beside || spent() >= finals_seconds_) return;
+    of_baseline += *beside;
 std::optional<double> TuneSearch::final_value(TuneTrial& trial, const Interactions& training,
                                               const Interactions& test, int number) {
+    baseline.final_value = of_baseline / result_.final_parts;
   TrainingOutcome outcome;
   if (const TrainingOutcome* known = journal_->find(trial.params, number)) {
     outcome = *known;

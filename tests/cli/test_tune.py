@@ -36,14 +36,16 @@ def test_the_winner_is_trained_on_everything_and_its_search_is_kept(program, cin
     assert told["final_parts"] == 3 and 6 <= len(finals) <= 8
     assert told["best"]["final_value"] == max(finals)
     assert told["baseline"]["algorithm"] == "popular"
-    assert told["beats_baseline"] == (told["best"]["value"] > told["baseline"]["value"])
+    assert told["beats_baseline"] == (told["best"]["final_value"] > told["baseline"]["final_value"])
+    assert told["left_out"] == told["notes"] == [] and told["users_not_ranked"] == 0
+    assert ("nothing beats the baseline" in told["warning"]) != told["beats_baseline"]
     info = json.loads(program("info", "m", "--json").stdout)
     whole = json.loads(program("info", cinema / "parts/train.csv", "--json").stdout)
     assert info["interactions"] == whole["interactions"]
     kept = info["search"]
-    assert kept["value"] == told["best"]["value"] and kept["trials"] == 8 and kept["budget"] == "8"
-    assert kept["validation"] == "per-user 0.2" and kept["seed"] == 42
-    assert kept["baseline"] == "popular" and kept["baseline_value"] == told["baseline"]["value"]
+    assert kept["value"] == told["best"]["final_value"] and kept["trials"] == 8 and kept["budget"] == "8"
+    assert kept["validation"] == "per-user 0.2, mean of 3 parts" and kept["seed"] == 42
+    assert kept["baseline"] == "popular" and kept["baseline_value"] == told["baseline"]["final_value"]
     assert "search" in program("info", "m").stdout
     the_command_gives_the_same_model(program, told, tmp_path)
 
@@ -107,9 +109,10 @@ def test_the_page_and_the_table(program, cinema, tmp_path):
     done = program("tune", cinema / "parts/train.csv", "-o", "m", "--budget", "20", "--algorithm", "als,user-knn",
                    "--report", "page.html")
     assert "popular" in done.stdout and "baseline" in done.stdout and "likewise train" in done.stdout
-    assert "best of 20 trials" in done.stderr and "model: m" in done.stderr
+    assert "best of 20 trials: ndcg@10 0." in done.stderr and " (mean of " in done.stderr and "model: m" in done.stderr
     page = (tmp_path / "page.html").read_text()
     for part in ("All trials", "The best again", "Found when", "Importance", "Trials of als",
+    assert "ndcg@10 of the best, mean of " in page and "ndcg@10 of the baseline, popular, mean of " in page
                  "Trials of user-knn", "likewise train", "neighbours", "unobserved_weight"):
         assert part in page, part
     assert "http" not in page.replace("http-equiv", "")

@@ -31,8 +31,11 @@ def test_the_winner_and_the_table_of_trials(ratings):
     asked = [trial["params"].get("iterations") for trial in search.trials]
     assert [None if np.isnan(one) else one for one in table["param_iterations"]] == asked
     kept = search.model.provenance["search"]
-    assert kept["value"] == search.best["value"] and kept["trials"] == 8 and kept["budget"] == "8"
-    assert "8 trials" in repr(search)
+    assert kept["value"] == search.best["final_value"] and kept["trials"] == 8 and kept["budget"] == "8"
+    assert kept["baseline_value"] == search.baseline["final_value"]
+    assert f"8 trials, best ndcg@10 {search.best['final_value']:.4f} (mean of 3 parts) by" in repr(search)
+    assert search.beats_baseline == (search.best["final_value"] > search.baseline["final_value"])
+    assert search.left_out == search.notes == [] and search.warning == "" and search.users_not_ranked == 0
     page = search._repr_html_()
     rows = [[cell.split("</td>")[0] for cell in row.split("<td>")[1:]] for row in page.split("<tr>") if row.count("<td>") == 6]
     assert "mean of 3 parts" in page and rows[0][0] == str(search.best["trial"])

@@ -168,10 +168,11 @@ TEST(Tune, TheWinnerIsTrainedOnEverythingWithItsIterations) {
   EXPECT_EQ(std::get<AlsParams>(result.model->params).patience, 0);
   const ModelSearch& note = *result.model->provenance.search;
   EXPECT_EQ(note.metric, "ndcg@10");
-  EXPECT_EQ(note.value, *best.value);
+  EXPECT_EQ(note.value, *best.final_value);
+  EXPECT_EQ(note.baseline_value, *result.baseline.final_value);
   EXPECT_EQ(note.trials, 12);
   EXPECT_EQ(note.baseline, "popular");
-  EXPECT_EQ(note.validation, "per-user 0.2");
+  EXPECT_EQ(note.validation, fmt::format("per-user 0.2, mean of {} parts", result.final_parts));
   // It is what training with its parameters on everything gives.
   const Model again = train(data(), result.model->params, open_device("cpu"));
   const float* expected = again.factors()->users.row(7);
@@ -409,6 +410,94 @@ TEST(Tune, TheBestAreMeasuredOnFurtherParts) {
     EXPECT_LE(*trial->final_value, *drawn.best()->final_value);
   }
   EXPECT_EQ(drawn.ranked().size(), others.size() + values.size());
+  ASSERT_TRUE(drawn.baseline.final_value);
+  EXPECT_NEAR(*drawn.baseline.final_value, mean_over(parts, drawn.baseline.params), 1e-12);
+}
+
+TEST(Tune, TheBestIsComparedWithTheBaselineOnTheSameParts) {
+  TuneResult result;
+  result.metric = parse_metric("ndcg@10");
+  result.baseline.params = default_params("popular", Feedback::kImplicit);
+  result.trials.resize(1);
+  TuneTrial& trial = result.trials.front();
+  trial.number = 1;
+  trial.params = default_params("item-knn", Feedback::kImplicit);
+  trial.value = 0.2;
+  result.baseline.value = 0.1;
+  EXPECT_TRUE(result.beats_baseline());
+  EXPECT_EQ(result.parts_text(trial), "");
+  result.final_parts = 3;
+  trial.final_value = 0.15;
+  result.baseline.final_value = 0.16;
+  EXPECT_FALSE(result.beats_baseline());
+  EXPECT_THAT(result.warning(), HasSubstr("ndcg@10 0.1500 (mean of 3 parts) is no better than "
+                                          "0.1600 of popular"));
+  result.baseline.value = 0.3;
+  result.baseline.final_value = 0.14;
+  EXPECT_TRUE(result.beats_baseline());
+  trial.final_value.reset();
+  EXPECT_FALSE(result.beats_baseline());
+}
+
+/// Users come one after the other: of the last ones the older part knows nothing.
+Interactions coming_users() {
+  Interactions timed = generate(parse_shape("200x60x4000"), 5);
+  timed.times = Array<Time>(timed.by_user.nnz());
+  for (Index user = 0; user < timed.by_user.rows; ++user) {
+    for (Offset at = timed.by_user.offsets[user]; at < timed.by_user.offsets[user + 1]; ++at) {
+      timed.times[at] = Time{user * 100 + (at * 7919) % 1000};
+    }
+  }
+  return timed;
+}
+
+TEST(Tune, NoTrialIsMeasuredOnUsersWithoutAHistory) {
+  const Interactions timed = coming_users();
+  TuneOptions options = few(3, {"item-knn"});
+  options.split.method = SplitMethod::kTime;
+  const TuneResult result = search(timed, options);
+  SplitOptions how = options.split;
+  how.seed = options.seed;
+  const Split parts = std::move(split(timed, how).front());
+  EvaluateOptions of_lists;
+  of_lists.metrics = {"ndcg"};
+  const auto measured = [&](const TrainingParams& params) {
+    const auto model = std::make_shared<Model>(train(parts.train, params, open_device("cpu")));
+    return evaluate(Recommender(model, open_device("cpu")), make_test_set(*model, parts.test),
+                    of_lists);
+  };
+  const TrainingParams& best = result.best()->params;
+  EXPECT_NE(measured(best).metrics.at("ndcg@10"), *result.best()->value);
+  of_lists.with_history = true;
+  const EvaluationReport known = measured(best);
+  EXPECT_EQ(known.metrics.at("ndcg@10"), *result.best()->value);
+  EXPECT_GT(known.users_without_history, 5);
+  EXPECT_EQ(result.users_not_ranked, known.users_without_history);
+  EXPECT_EQ(result.measured_users, known.users_evaluated);
+  EXPECT_EQ(result.validation_users, result.measured_users + result.users_not_ranked);
+  EXPECT_EQ(result.sample_text(), "");
+  EXPECT_THAT(result.model->provenance.search->validation,
+              HasSubstr(fmt::format("; {} of {} users have no history: not ranked",
+                                    result.users_not_ranked, result.validation_users)));
+  // A part that was given, too; and ratings are those of all.
+  TuneRun run;
+  run.validation = &parts.test;
+  EXPECT_EQ(search(parts.train, few(3, {"item-knn"}), run).users_not_ranked,
+            result.users_not_ranked);
+  TuneOptions of_ratings = few(2, {"item-knn"});
+  of_ratings.feedback = Feedback::kExplicit;
+  EXPECT_EQ(search(parts.train, of_ratings, run).users_not_ranked, 0);
+}
+
+TEST(Tune, WhereNobodyHasAHistoryThatIsSaid) {
+  std::vector<test::Entry> entries;
+  for (Index user = 0; user < 50; ++user) entries.push_back({user, user % 7, 1.0F});
+  const Interactions once = test::part_of(entries, 0, entries.size());
+  TuneOptions options = few(2);
+  options.split.method = SplitMethod::kRandom;
+  EXPECT_THAT(test::error_of(ErrorKind::kBadData, [&] { (void)search(once, options); }),
+              HasSubstr("nothing to rank: of 10 users of the validation part none has a history "
+                        "in the training part"));
 }
 
 /// The best trial of each algorithm.
