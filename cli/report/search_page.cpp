@@ -104,19 +104,25 @@ using Trials = std::vector<const TuneTrial*>;
       higher_is_better(result.metric.name) ? "more" : "less");
   if (result.final_parts > 0) {
     note += fmt::format(" The best were measured on {} held-out parts.", result.final_parts);
-  if (const std::string users = not_ranked(result); !users.empty()) note += " " + users + ".";
   }
+  if (const std::string users = not_ranked(result); !users.empty()) note += " " + users + ".";
   return section("All trials", note, trials_table(result), "wide long");
 }
 
-[[nodiscard]] std::string failures_section(const TuneResult& result) {
+/// Nothing where there are no lines.
+[[nodiscard]] std::string lines_section(const char* title, const char* note,
+                                        const std::vector<std::string>& lines) {
   std::string list;
-  for (const std::string& reason : result.failures()) {
-    list += fmt::format("<li>{}</li>\n", escape_html(reason));
-  }
+  for (const std::string& line : lines) list += fmt::format("<li>{}</li>\n", escape_html(line));
   if (list.empty()) return "";
-  return section("Without a value", "Trials that were not trained or not measured, and why.",
-                 fmt::format("<ul>\n{}</ul>\n", list), "wide");
+  return section(title, note, fmt::format("<ul>\n{}</ul>\n", list), "wide");
+}
+
+[[nodiscard]] std::string lines_sections(const TuneResult& result) {
+  return lines_section("Without a value", "Trials that were not trained or not measured, and why.",
+                       result.failures()) +
+         lines_section("Not searched", "Algorithms that had no trial, and why.", result.left_out) +
+         lines_section("Notes", "What is searched in place of what was asked for.", result.notes);
 }
 
 /// Every trial, the best so far, and the baseline, against the seconds of the search.
@@ -248,7 +254,7 @@ using Trials = std::vector<const TuneTrial*>;
 
 std::string SearchReport::as_page() const {
   const std::string importance = importance_section(result);
-  std::string cards = trials_section(result) + failures_section(result);
+  std::string cards = trials_section(result) + lines_sections(result);
   cards += section("The best again", winner_text(), command_block(command), "wide");
   cards += section("Found when", "What each trial reached, at the time of its last training.",
                    time_chart(result), importance.empty() ? "wide" : "");

@@ -93,8 +93,6 @@ std::string best_so_far(const TuneResult& result) {
                      algorithm_name(best->params));
 }
 
-std::string SearchReport::winner_text() const {
-  const TuneTrial& best = *result.best();
 bool beats_baseline(const TuneResult& result, const TuneTrial& trial) {
   return is_better(result.metric, TuneResult::value_of(trial), result.baseline_beside(trial));
 }
@@ -103,6 +101,8 @@ std::string not_ranked(const TuneResult& result) {
   return text_of_not_ranked(result.users_not_ranked, result.validation_users);
 }
 
+std::string SearchReport::winner_text() const {
+  const TuneTrial& best = *result.best();
   const TuneTrial& first = *result.ranked().front();
   if (&best == &first) return model_text();
   return fmt::format(
@@ -140,9 +140,9 @@ std::string SearchReport::as_text() const {
   TextTable table(chosen(rows[0]));
   for (std::size_t r = 1; r < rows.size(); ++r) table.add(chosen(rows[r]));
   std::string text = table.text(0);
+  if (const std::string users = not_ranked(result); !users.empty()) text += "\n" + users + ".\n";
   if (const std::string sample = result.sample_text(); !sample.empty()) {
     text += fmt::format("\nMeasured on {}, the same for all trials.\n", sample);
-  if (const std::string users = not_ranked(result); !users.empty()) text += "\n" + users + ".\n";
   }
   if (const std::vector<std::string> reasons = result.failures(); !reasons.empty()) {
     text += fmt::format("\nWithout a value:\n  {}\n", fmt::join(reasons, "\n  "));
@@ -157,15 +157,18 @@ Json SearchReport::as_json() const {
               {"seconds", result.seconds},
               {"final_parts", result.final_parts},
               {"validation_users", result.validation_users},
+              {"users_not_ranked", result.users_not_ranked},
               {"measured_users", result.measured_users},
               {"baseline", trial_json(result, result.baseline)},
-              {"users_not_ranked", result.users_not_ranked},
               {"beats_baseline", result.beats_baseline()},
               {"best", trial_json(result, result.winner())},
               {"trained_on", validation.empty() || !result.on_everything
                                  ? Json::array({source})
                                  : Json::array({source, validation})},
-              {"command", command}};
+              {"command", command},
+              {"left_out", result.left_out},
+              {"notes", result.notes},
+              {"warning", result.warning()}};
   if (!result.shortened.empty()) out["shortened"] = result.shortened;
   out["importance"] = Json::array();
   for (const ParameterImportance& one : result.importance()) {

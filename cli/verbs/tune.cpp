@@ -49,6 +49,7 @@ struct Tune {
   FeaturesOption features;
   ReadOptions reading;
   Common common;
+  std::vector<std::string> not_trained{};  ///< by the device, with the reasons
 
   void run() {
     check_options();
@@ -100,6 +101,8 @@ struct Tune {
     };
     TuneResult result = tune(data, options, how);
     for (const std::string& note : result.notes) progress.say(note);
+    for (const std::string& why : result.left_out) progress.say("not searched: " + why);
+    result.left_out.insert(result.left_out.begin(), not_trained.begin(), not_trained.end());
     if (!result.model) say_stopped(result, journal_path);
     say_learned(result.features, progress);
     if (titles.given()) result.model->titles = titles_of(result.model->items, called, items);
@@ -181,7 +184,8 @@ struct Tune {
     if (!options.algorithms.empty()) return;
     const TrainedAlgorithms found =
         trained_algorithms(options.feedback, open_and_say, options.has_features);
-    for (const std::string& why : found.left_out) progress.say("not searched: " + why);
+    not_trained = found.left_out;
+    for (const std::string& why : not_trained) progress.say("not searched: " + why);
     options.algorithms = found.algorithms;
   }
 

@@ -130,9 +130,10 @@ struct TuneResult {
   Index measured_users = 0;
   /// Lines of the journal to resume that are broken: what they noted was trained again.
   std::vector<std::size_t> broken_lines{};
-  /// Of algorithms that a budget of time is too short for: what is searched instead, or that they
-  /// are left out, with the reason.
+  /// Of algorithms that a budget of time is too short for: what is searched instead.
   std::vector<std::string> notes{};
+  /// Algorithms that it is too short for, and those whose turn did not come, with the reason.
+  std::vector<std::string> left_out{};
   double seconds = 0.0;     ///< those of earlier runs of a resumed search included
   std::string stop_reason;  ///< "budget", or "stopped"
   /// Of the best trial's parameters, for both parts. What is searched about what suits the part
@@ -161,13 +162,13 @@ struct TuneResult {
   [[nodiscard]] std::vector<SearchedParameter> searched(const TuneTrial& trial) const;
   /// Whether the best trial is better than the baseline: by final values, where it has one.
   [[nodiscard]] bool beats_baseline() const;
-  /// What to say where it is not, and where the time was over before the model was done; else
   /// What says how good a trial with a value is: its final value, or where it has none its value.
   [[nodiscard]] static double value_of(const TuneTrial& trial);
   /// The baseline's on the same parts; it needs a value.
   [[nodiscard]] double baseline_beside(const TuneTrial& trial) const;
   /// "mean of 3 parts", where value_of() is one; else empty.
   [[nodiscard]] std::string parts_text(const TuneTrial& trial) const;
+  /// What to say where it is not, and where the time was over before the model was done; else
   /// empty.
   [[nodiscard]] std::string warning() const;
   /// Why trials have no value: "als: the reason (3 trials)".

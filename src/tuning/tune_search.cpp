@@ -204,13 +204,13 @@ TuneSearch::TuneSearch(const Interactions& train_part, const Interactions& valid
       watch_(run.control.cancel, run.now) {
   result_.metric = metric_of(options);
   const std::vector<std::string> names = algorithms_of(options);
+  std::vector<TrainingParams> defaults;
   for (const std::string& name : names) {
-    std::optional<TrainingParams> usual = affordable(name, names.size());
-    if (!usual) continue;
-    result_.usual.push_back(std::move(*usual));
-    spaces_.emplace_back(result_.usual.back(), options.seed);
-    devices_.emplace(name, device_for(result_.usual.back()));
+    defaults.push_back(
+        with_data_defaults(train_part.by_user.view(), default_params(name, options.feedback)));
   }
+  const double share = fair_share(defaults);
+  for (const TrainingParams& params : defaults) add_algorithm(params, share);
   const Offset all =
       whole != nullptr ? whole->by_user.nnz() : train_part.by_user.nnz() + validation.by_user.nnz();
   growth_ =
@@ -225,33 +225,67 @@ TuneSearch::TuneSearch(const Interactions& train_part, const Interactions& valid
   result_.broken_lines = journal_->broken_lines();
 }
 
-std::optional<TrainingParams> TuneSearch::affordable(const std::string& name,
-                                                     std::size_t algorithms) {
-  const CsrView by_user = train_part_.by_user.view();
-  TrainingParams usual = with_data_defaults(by_user, default_params(name, options_.feedback));
+double TuneSearch::estimated_seconds(const TrainingParams& params) const {
+  return core_seconds(train_part_.by_user.view(), params) / thread_count();
+}
+
+double TuneSearch::fair_share(const std::vector<TrainingParams>& defaults) const {
+  const double turn = options_.budget.seconds / static_cast<double>(defaults.size());
+  double dearest = 0.0;
+  for (const TrainingParams& params : defaults) {
+    if (!cheaper_form(params)) dearest = std::max(dearest, estimated_seconds(params));
+  }
+  return std::max(turn / static_cast<double>(kFairTrials), std::min(dearest, turn));
+}
+
+void TuneSearch::add_algorithm(const TrainingParams& defaults, double share) {
+  const std::string name(algorithm_name(defaults));
+  std::optional<Device> device = taken_by(defaults);
+  if (const auto usual = affordable(defaults, share)) {
+    result_.usual.push_back(*usual);
+    spaces_.emplace_back(*usual, options_.seed);
+    const Device& used = devices_.emplace(name, device_for(*usual)).first->second;
+    if (!device) device = used;
+  }
+  asked_.push_back(device ? fmt::format("{} on {}", name, device->name()) : name);
+}
+
+std::optional<TrainingParams> TuneSearch::affordable(const TrainingParams& usual, double share) {
   const std::optional<TrainingParams> cheaper = cheaper_form(usual);
   if (!by_time() || !cheaper) return usual;
-  const double share = options_.budget.seconds / static_cast<double>(algorithms * kFairTrials);
-  const auto seconds = [&](const TrainingParams& params) {
-    return core_seconds(by_user, params) / thread_count();
-  };
-  if (seconds(usual) <= share || !is_taken(*cheaper)) return usual;
+  if (estimated_seconds(usual) <= share || !taken_by(*cheaper)) return usual;
   const std::string why = fmt::format(
       "{}: a training on {} items would take about {:.2g} s, more than a fair share of the "
       "budget, {:.2g} s",
-      name, by_user.cols, seconds(usual), share);
-  if (seconds(*cheaper) <= share) {
+      algorithm_name(usual), train_part_.by_user.cols, estimated_seconds(usual), share);
+  if (estimated_seconds(*cheaper) <= share) {
     result_.notes.push_back(why + "; its form that costs less is searched");
     return cheaper;
   }
-  if (algorithms == 1) return usual;
-  result_.notes.push_back(why + "; not searched");
+  if (algorithms_of(options_).size() == 1) return usual;
+  result_.left_out.push_back(why);
   return std::nullopt;
 }
 
 void TuneSearch::choose_measured_users() {
   result_.validation_users = users_with_entries(validation_->by_user.view());
   result_.measured_users = result_.validation_users;
+  if (is_of_ratings(result_.metric)) return;
+  measured_ =
+      of_known_users(*validation_, train_part_, whole_ != nullptr, result_.users_not_ranked);
+  if (measured_) validation_ = &*measured_;
+  const Index users = result_.validation_users - result_.users_not_ranked;
+  result_.measured_users = users_to_measure(users);
+  if (result_.measured_users == users) return;
+  measured_ = sample_users(*validation_, result_.measured_users, options_.seed);
+  validation_ = &*measured_;
+}
+
+Index TuneSearch::users_to_measure(Index users) const {
+  // Values of other users would not compare with those of the journal.
+  if (const std::optional<Index> before = earlier_measured_users(run_.journal, run_.resume)) {
+    return std::clamp(*before, std::min<Index>(1, users), users);
+  }
   const auto als = std::ranges::find(result_.usual, "als", algorithm_name);
   if (!by_time() || als == result_.usual.end()) return users;
   return users_to_validate(train_part_.by_user.view(), users, *als);
@@ -271,26 +305,9 @@ void TuneSearch::note_those_without_trials() {
     const std::string_view name = algorithm_name(usual);
     const bool begun = std::ranges::any_of(result_.trials, [&](const TuneTrial& trial) {
       return algorithm_name(trial.params) == name;
-  if (is_of_ratings(result_.metric)) return;
-  measured_ =
-      of_known_users(*validation_, train_part_, whole_ != nullptr, result_.users_not_ranked);
-  if (measured_) validation_ = &*measured_;
-  const Index users = result_.validation_users - result_.users_not_ranked;
-  result_.measured_users = users_to_measure(users);
-  if (result_.measured_users == users) return;
-  measured_ = sample_users(*validation_, result_.measured_users, options_.seed);
-  validation_ = &*measured_;
-}
-
-Index TuneSearch::users_to_measure(Index users) const {
-  // Values of other users would not compare with those of the journal.
-  if (const std::optional<Index> before = earlier_measured_users(run_.journal, run_.resume)) {
-    return std::clamp(*before, std::min<Index>(1, users), users);
-  }
     });
     if (!begun) {
-      result_.notes.push_back(
-          fmt::format("{}: no trial: the search was over before its turn", name));
+      result_.left_out.push_back(fmt::format("{}: the search was over before its turn", name));
     }
   }
 }
@@ -317,12 +334,11 @@ const Device& TuneSearch::device_of(std::string_view algorithm) const {
   return devices_.find(algorithm)->second;
 }
 
-bool TuneSearch::is_taken(const TrainingParams& params) const {
+std::optional<Device> TuneSearch::taken_by(const TrainingParams& params) const {
   try {
-    (void)device_for(params);
-    return true;
+    return device_for(params);
   } catch (const Error&) {
-    return false;
+    return std::nullopt;
   }
 }
 
@@ -334,15 +350,10 @@ Device TuneSearch::device_for(const TrainingParams& params) const {
 }
 
 nlohmann::ordered_json TuneSearch::description() const {
-  nlohmann::ordered_json names = nlohmann::ordered_json::array();
-  for (const SearchSpace& space : spaces_) {
-    names.push_back(
-        fmt::format("{} on {}", space.algorithm(), device_of(space.algorithm()).name()));
-  }
   return {{"version", kVersion},
           {"feedback", kFeedbackNames[static_cast<std::size_t>(options_.feedback)]},
           {"metric", result_.metric.key},
-          {"algorithms", names},
+          {"algorithms", asked_},
           {"seed", options_.seed},
           {"validation", whole_ != nullptr ? spread_text(options_.split) : "given"},
           {"training_part", digits_of(train_part_)},
@@ -786,19 +797,21 @@ void TuneSearch::compare_finalists() {
   if (places.size() < 2 || !result_.baseline.value) return;  // nothing to compare
   std::map<std::size_t, double> sums;
   for (const std::size_t place : places) sums[place] = *result_.trials[place].value;
+  TuneTrial& baseline = result_.baseline;
+  double of_baseline = *baseline.value;
   std::optional<Split> part;
   double longest = 0.0;
   const int most = most_final_parts(places.size());
   for (int number = 1; number <= most && places.size() > 1; ++number) {
     const double begin = spent();
     if (begin + longest >= finals_seconds_) return;  // not all would end
+    std::optional<Interactions> held_out;
     try {
       part = next_part(*whole_, part ? &*part : cut_, options_.split, options_.seed, number);
+      held_out = measured(part->test, part->train);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kInvalidArgument && error.kind() != ErrorKind::kBadData) throw;
       return;  // users have no more interactions to hold out
-  TuneTrial& baseline = result_.baseline;
-  double of_baseline = *baseline.value;
     }
     const Interactions& test = held_out ? *held_out : part->test;
     std::map<std::size_t, double> values;
@@ -806,13 +819,15 @@ void TuneSearch::compare_finalists() {
       TuneTrial& trial = result_.trials[place];
       const std::optional<double> value = final_value(trial, part->train, test, number);
       if (spent() >= finals_seconds_) return;
-    std::optional<Interactions> held_out;
       if (value) values[place] = *value;
       if (run_.on_trial) run_.on_trial({result_, trial, seconds_left()});
-      held_out = measured(part->test, part->train);
     }
+    const std::optional<double> beside = final_value(baseline, part->train, test, number);
+    if (!beside || spent() >= finals_seconds_) return;
+    of_baseline += *beside;
     std::erase_if(places, [&](std::size_t place) { return !values.contains(place); });
     result_.final_parts = number + 1;
+    baseline.final_value = of_baseline / result_.final_parts;
     for (TuneTrial& trial : result_.trials) trial.final_value.reset();
     for (const std::size_t place : places) {
       sums[place] += values[place];
@@ -822,12 +837,8 @@ void TuneSearch::compare_finalists() {
   }
 }
 
-    const std::optional<double> beside = final_value(baseline, part->train, test, number);
-    if (!beside || spent() >= finals_seconds_) return;
-    of_baseline += *beside;
 std::optional<double> TuneSearch::final_value(TuneTrial& trial, const Interactions& training,
                                               const Interactions& test, int number) {
-    baseline.final_value = of_baseline / result_.final_parts;
   TrainingOutcome outcome;
   if (const TrainingOutcome* known = journal_->find(trial.params, number)) {
     outcome = *known;

@@ -69,13 +69,18 @@ class TuneSearch {
 
   void choose_measured_users();
   [[nodiscard]] Device device_for(const TrainingParams& params) const;
-  /// Whether that device has the job and takes the parameters.
-  [[nodiscard]] bool is_taken(const TrainingParams& params) const;
-  /// The defaults for the data, where a training by them takes no more than a fair share of a
-  /// budget of time; else by a form that does, or nothing where there is none; result_.notes says
-  /// so.
-  [[nodiscard]] std::optional<TrainingParams> affordable(const std::string& name,
-                                                         std::size_t algorithms);
+  /// The device, where one has the job and takes the parameters.
+  [[nodiscard]] std::optional<Device> taken_by(const TrainingParams& params) const;
+  /// Of a training, by all threads.
+  [[nodiscard]] double estimated_seconds(const TrainingParams& params) const;
+  /// Of a budget of time: what lets each algorithm have kFairTrials trials; or what one of those
+  /// that are searched anyway takes by its defaults, as long as all can have so much once.
+  [[nodiscard]] double fair_share(const std::vector<TrainingParams>& defaults) const;
+  void add_algorithm(const TrainingParams& defaults, double share);
+  /// The defaults for the data, where a training by them takes no more than the share of a budget
+  /// of time; else by a form that does, as result_.notes says, or nothing where there is none, as
+  /// result_.left_out says.
+  [[nodiscard]] std::optional<TrainingParams> affordable(const TrainingParams& usual, double share);
 
   /// What has to be the same for a journal to go on.
   [[nodiscard]] nlohmann::ordered_json description() const;
@@ -105,7 +110,7 @@ class TuneSearch {
 
   void measure_baseline();
 
-  /// In result_.notes: a budget of time may be over before an algorithm's turn.
+  /// In result_.left_out: a budget of time may be over before an algorithm's turn.
   void note_those_without_trials();
 
   void search();
@@ -216,6 +221,9 @@ class TuneSearch {
   TuneResult result_;
   std::vector<SearchSpace> spaces_;
   std::map<std::string, Device, std::less<>> devices_;
+  /// The algorithms of the options and what trains them, for the journal: which of them a budget of
+  /// time is long enough for may change when a search goes on.
+  std::vector<std::string> asked_;
   std::string choice_;                        ///< of auto; empty: not asked
   std::vector<std::optional<Runner>> first_;  ///< of each algorithm the trial by its defaults
   std::vector<char> out_;                     ///< of each algorithm: it left the search

@@ -77,7 +77,8 @@ def test_a_validation_file_is_measured_and_then_trained_on(program, cinema):
     told = search(program, cinema, "--validation", cinema / "parts/test.csv")
     info = json.loads(program("info", "m", "--json").stdout)
     whole = json.loads(program("info", cinema / "ratings.csv", "--json").stdout)
-    assert info["interactions"] == whole["interactions"] and info["search"]["validation"] == "test.csv"
+    assert info["interactions"] == whole["interactions"] and info["search"]["validation"].startswith("test.csv; ")
+    assert "have no history: not ranked" in info["search"]["validation"] and told["users_not_ranked"] > 0
     assert told["trained_on"] == ["train.csv", "test.csv"]
     shown = program("tune", cinema / "parts/train.csv", "-o", "m", *FEW, "--validation", cinema / "parts/test.csv",
                     "--resume").stdout
@@ -111,8 +112,8 @@ def test_the_page_and_the_table(program, cinema, tmp_path):
     assert "popular" in done.stdout and "baseline" in done.stdout and "likewise train" in done.stdout
     assert "best of 20 trials: ndcg@10 0." in done.stderr and " (mean of " in done.stderr and "model: m" in done.stderr
     page = (tmp_path / "page.html").read_text()
-    for part in ("All trials", "The best again", "Found when", "Importance", "Trials of als",
     assert "ndcg@10 of the best, mean of " in page and "ndcg@10 of the baseline, popular, mean of " in page
+    for part in ("All trials", "The best again", "Found when", "Importance", "Trials of als",
                  "Trials of user-knn", "likewise train", "neighbours", "unobserved_weight"):
         assert part in page, part
     assert "http" not in page.replace("http-equiv", "")
@@ -157,10 +158,6 @@ def test_a_search_that_finds_nothing_better_says_so(program, tmp_path):
     assert done.stderr.count("\n") == 1  # said even when quiet
 
 
-REFUSED = {
-    "--algorithm magic": "no algorithm 'magic'",
-    "--algorithm popular": "nothing to search",
-    "--algorithm all,als": "stands alone",
 @pytest.fixture
 def coming(tmp_path):
     """Users come one after the other: of the last ones the older part knows nothing."""
@@ -221,6 +218,10 @@ def test_interrupted_it_says_the_command_for_everything(program, cinema, tmp_pat
     assert weight not in part
 
 
+REFUSED = {
+    "--algorithm magic": "no algorithm 'magic'",
+    "--algorithm popular": "nothing to search",
+    "--algorithm all,als": "stands alone",
     "--algorithm sgd": "sgd learns from explicit feedback only",
     "--algorithm bpr --feedback explicit": "bpr learns from implicit feedback only",
     "--algorithm als,als": "named twice",

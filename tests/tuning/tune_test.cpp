@@ -334,9 +334,9 @@ TEST(Tune, WhatTakesMoreThanAFairShareIsLeftOutAndSaid) {
   options.budget = parse_budget("2s");
   TuneResult result;
   with_threads(1, [&] { result = search(wide, options); });
-  ASSERT_EQ(result.notes.size(), 1U);
-  EXPECT_THAT(result.notes.front(), testing::StartsWith("ease: a training on "));
-  EXPECT_THAT(result.notes.front(), testing::EndsWith("not searched"));
+  EXPECT_TRUE(result.notes.empty());
+  ASSERT_EQ(result.left_out.size(), 1U);
+  EXPECT_THAT(result.left_out.front(), testing::StartsWith("ease: a training on "));
   EXPECT_EQ(result.usual.size(), 1U);
   // Trials are not limited by time.
   EXPECT_EQ(search(data(), few(2, {"als", "ease"})).usual.size(), 2U);
@@ -715,6 +715,60 @@ TEST(Tune, AJournalOfAnotherSearchIsRefused) {
               HasSubstr("no journal to resume"));
 }
 
+TEST(Tune, ASearchGoesOnWithAnotherBudgetThoughAlgorithmsJoin) {
+  const Interactions wide = generate(parse_shape("200x4000x8000"), 1);
+  const test::TemporaryFolder folder;
+  StillClock clock;
+  TuneRun run;
+  run.journal = folder / "journal";
+  run.now = [&] { return clock.now(); };
+  run.on_trial = [&](const TuneProgress& now) {
+    clock.move_on(now.so_far.trials.size() < 3 ? 1 : 10'000);  // then the time is over
+  };
+  TuneOptions options = few(2, {"als", "ease"});
+  options.budget = parse_budget("2s");
+  with_threads(1, [&] {
+    const TuneResult first = search(wide, options, run);
+    EXPECT_EQ(first.left_out.size(), 1U);
+    run.resume = true;
+    std::atomic<bool> stop = false;
+    run.control.cancel = &stop;
+    run.on_trial = [&](const TuneProgress&) { stop = true; };
+    EXPECT_EQ(search(wide, few(2, {"als", "ease"}), run).usual.size(), 2U);
+  });
+}
+
+TEST(Tune, ASearchGoesOnWithTheUsersThatItWasMeasuredOn) {
+  const test::TemporaryFolder folder;
+  TuneRun run;
+  run.journal = folder / "journal";
+  (void)search(data(), few(2, {"item-knn"}), run);
+  std::string journal = text_of(run.journal);
+  const std::string field = "\"measured_users\":200";
+  ASSERT_NE(journal.find(field), std::string::npos);
+  journal.replace(journal.find(field), field.size(), "\"measured_users\":50");
+  std::ofstream(run.journal) << journal;
+  run.resume = true;
+  // Of 50 users, then, whose part is another one than that of the journal.
+  EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument,
+                             [&] { (void)search(data(), few(2, {"item-knn"}), run); }),
+              HasSubstr("its validation_part is"));
+}
+
+TEST(Tune, WhatCostsNoMoreThanOtherDefaultsIsSearched) {
+  const Interactions wide = generate(parse_shape("3000x800x90000"), 1);
+  TuneOptions options = few(1, {"als", "ease", "item-knn", "bpr", "spectral"});
+  StillClock clock;
+  TuneRun run;
+  run.now = [&] { return clock.now(); };
+  run.on_trial = [&](const TuneProgress&) { clock.move_on(100'000); };
+  options.budget = parse_budget("0.5s");
+  const TuneResult result = search(wide, options, run);
+  EXPECT_FALSE(std::ranges::any_of(result.left_out, [](const std::string& why) {
+    return why.starts_with("ease: a training");
+  })) << result.left_out.front();
+}
+
 TEST(Tune, WhatABrokenLineOfAJournalNotedIsTrainedAgain) {
   const test::TemporaryFolder folder;
   TuneRun run;
@@ -738,6 +792,25 @@ TEST(Tune, WhatABrokenLineOfAJournalNotedIsTrainedAgain) {
   const std::string field = "\"best_iteration\":";
   text.replace(text.find(field), field.size() + 1, field + "-1");  // of the baseline
   expect_same(text, 2);
+  // What no training comes to: shares beyond 1, iterations of what has none or more than asked for.
+  const auto with = [&](const std::string& in, const std::string& name, const std::string& value) {
+    std::string changed = whole;
+    const std::size_t result = changed.find("\"value\":", changed.find(in));
+    const std::size_t from = changed.find(name, result) + name.size();
+    changed.replace(from, changed.find_first_of(",}", from) - from, value);
+    return changed;
+  };
+  const auto line_of = [&](const std::string& in) {
+    const std::string before = whole.substr(0, whole.find(in));
+    return static_cast<std::size_t>(std::ranges::count(before, '\n')) + 1;
+  };
+  const std::string als = "\"algorithm\":\"als\"";
+  const std::string knn = "\"algorithm\":\"item-knn\"";
+  expect_same(with(knn, "\"value\":", "7.5"), line_of(knn));
+  expect_same(with(knn, "\"value\":", "-0.5"), line_of(knn));
+  expect_same(with(knn, "\"iterations\":", "5"), line_of(knn));
+  expect_same(with(knn, "\"seconds\":", "1e300"), line_of(knn));
+  expect_same(with(als, "\"iterations\":", "900"), line_of(als));
 }
 
 TEST(Tune, OneSearchAtATimeWritesAJournal) {
