@@ -7,6 +7,8 @@ import datetime
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Callable, Literal
 
+import numpy as np
+
 from likewise import _core
 from likewise.arguments import by_name, call, check_callback, names_of
 from likewise.display import grid, table
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 class Search:
     """What tune() found.
 
-    model           of the winner, trained on everything
+    model           of the winner, trained on everything; None of a search that was stopped
     best            the winner, with the parameters of the model: weights of implicit ALS are as far from what
                     suits everything as the trial's are from what suits the part that it was trained on;
                     baseline: what it was compared with (popular, or bias for ratings). A
@@ -36,8 +38,13 @@ class Search:
                     validation was given
     trials          all of them, in order
     failures        why trials have no value
-    measured_users  on whom trials were measured, of the validation_users with something held out: fewer
-                    where a budget of time is short of lists for all
+    users_not_ranked  of the validation_users, those with something held out: by metrics of lists those without
+                    a history in the training part, on whom no trial is measured
+    measured_users  on whom trials were measured: the others, or fewer where a budget of time is short of
+                    lists for all
+    left_out        algorithms that were not searched, and why; notes: what is searched in place of what
+                    was asked for
+    warning         what is wrong with the winner, as that nothing beats the baseline; else empty
     importance      (algorithm, parameter, share): how much of what trials differ in the parameter
                     explains, from 0 to 1, the largest first; of algorithms with 8 trials or more
     """
@@ -54,14 +61,20 @@ class Search:
     seconds: float
     failures: list[str]
     validation_users: int
+    users_not_ranked: int
     measured_users: int
+    left_out: list[str]
+    notes: list[str]
+    warning: str
 
     @property
     def best_estimator(self) -> Estimator:
-        """An estimator with the winner's parameters, fitted: its model_ is `model`."""
+        """An estimator with the winner's parameters, fitted: its model_ is `model`. Of a search that was
+        stopped it is not fitted."""
         from likewise.estimator import estimator_of
-        made = estimator_of(self.model.algorithm)(**self.best["params"])
-        made.model_ = self.model
+        made = estimator_of(self.best["algorithm"])(**self.best["params"])
+        if self.model is not None:
+            made.model_ = self.model
         return made
 
     def _repr_html_(self) -> str:
@@ -129,7 +142,7 @@ def tune(interactions: Any, *, algorithms: str | Collection[str] | None = None,
     """Searches for good parameters on a part of the interactions, measures them on the rest, and trains
     the best on all of them. They and `validation` are Interactions, or what Interactions() takes.
 
-    algorithms         one, several, or None for all that learn from this feedback and that the device
+    algorithms         one, several, or None (or "all") for all that learn from this feedback and that the device
                        trains by their defaults
     metric             what the best are best by: "ndcg@10" (as it is for implicit feedback), "rmse" ...
     budget             how long to search: "30s", "10m" (the default), "1h", a timedelta, or a number of trials, which gives
@@ -149,14 +162,17 @@ def tune(interactions: Any, *, algorithms: str | Collection[str] | None = None,
     callback           called after each training with its trial
 
     Keep test data out of `interactions`: what the search has seen cannot say how good a model is.
-    Ctrl-C, and an exception of the callback, end the search without a model; with a journal it can be
-    resumed. ValueError names what is wrong with an option or the data; also NumericalError, DeviceError,
+    Ctrl-C, and an exception of the callback, end the search without a model. Where a trial has a value by
+    then, the exception has what was found so far, as its attribute `search`; with a journal the search can
+    be resumed. ValueError names what is wrong with an option or the data; also NumericalError, DeviceError,
     OSError.
     """
     data = as_interactions(interactions, "interactions")
     held_out = None if validation is None else as_interactions(validation, "validation")
     check_callback(callback)
     budget = duration(budget)
+    if isinstance(budget, np.integer):
+        budget = int(budget)
     if isinstance(budget, bool) or not isinstance(budget, (str, int)):
         raise TypeError(f"budget must be a time, as \"10m\" or a timedelta, or a number of trials, not {budget!r}")
     if validation is not None and not (validation_method is None and validation_share is None):
@@ -170,6 +186,10 @@ def tune(interactions: Any, *, algorithms: str | Collection[str] | None = None,
     names = [] if algorithms is None else names_of(algorithms, "algorithms")
     if algorithms is not None and not names:
         raise ValueError("algorithms is empty: name some, or None for all")
+    if "all" in names and len(names) > 1:
+        raise ValueError("algorithms: \"all\" stands alone; or name those to search")
+    if names == ["all"]:
+        names = []
 
     def on_trial(trial: dict[str, Any]) -> None:
         logger.debug("trial %d: %s after %d iterations, %s", trial["trial"], trial["value"],
@@ -185,16 +205,20 @@ def tune(interactions: Any, *, algorithms: str | Collection[str] | None = None,
             "per-user" if validation_method is None else validation_method,
             0.2 if validation_share is None else validation_share,
             journal, resume, device, threads, data.name, features.tables, listener, on_trial)
-    if interruption is not None:
-        raise interruption
     for line in found.pop("broken_lines"):
         logger.warning("%s: line %d was broken; what it noted was trained again", journal, line)
-    for why in found.pop("left_out"):
+    for why in found["left_out"]:
         logger.info("not searched: %s", why)
-    for note in found.pop("notes"):
+    for note in found["notes"]:
         logger.info("%s", note)
+    if found["users_not_ranked"]:
+        logger.info("%s", _not_ranked(found["users_not_ranked"], found["validation_users"]))
     features.log(found.pop("features"))
-    warning = found.pop("warning")
-    if warning:
-        logger.warning("%s", warning)
-    return Search(model=Model(model, threads=threads), **found)
+    if found["warning"]:
+        logger.warning("%s", found["warning"])
+    trained: Any = None if model is None else Model(model, threads=threads)
+    search = Search(model=trained, **found)
+    if interruption is not None:
+        interruption.search = search
+        raise interruption
+    return search

@@ -35,6 +35,15 @@ namespace {
   return line;
 }
 
+/// Of a search that was stopped: the best so far, with the parameters that a model would have.
+[[nodiscard]] TuneTrial winner_of(const TuneResult& result) {
+  if (result.model) return result.winner();
+  TuneTrial best = *result.best();
+  best.params = result.for_everything;
+  return best;
+}
+
+/// Of a search that has a trial with a value.
 [[nodiscard]] nb::dict result_of(const TuneResult& result) {
   nb::dict told;
   told["metric"] = result.metric.key;
@@ -44,12 +53,13 @@ namespace {
   told["notes"] = result.notes;
   told["final_parts"] = result.final_parts;
   told["validation_users"] = result.validation_users;
+  told["users_not_ranked"] = result.users_not_ranked;
   told["measured_users"] = result.measured_users;
   told["failures"] = result.failures();
   told["broken_lines"] = result.broken_lines;
   told["seconds"] = result.seconds;
   told["baseline"] = trial_of(result.baseline);
-  told["best"] = trial_of(result.winner());
+  told["best"] = trial_of(winner_of(result));
   nb::list trials;
   for (const TuneTrial& trial : result.trials) trials.append(trial_of(trial));
   told["trials"] = trials;
@@ -115,13 +125,17 @@ namespace {
   std::optional<TuneResult> result;
   background.run(threads, [&] {
     result = tune(*data.interactions, options, run);
-    if (result->model) background.keep_answer();
+    if (result->best() != nullptr) background.keep_answer();
   });
-  if (!result->model) throw Error(ErrorKind::kCancelled, "the search was stopped");
+  const nb::object interruption = background.interruption();
+  if (result->best() == nullptr || (!result->model && interruption.is_none())) {
+    throw Error(ErrorKind::kCancelled, "the search was stopped");
+  }
   nb::dict told = result_of(*result);
-  Model model = std::move(*result->model);
+  left_out.insert(left_out.end(), result->left_out.begin(), result->left_out.end());
   told["left_out"] = left_out;
-  return nb::make_tuple(Trained(std::move(model)), told, background.interruption());
+  if (!result->model) return nb::make_tuple(nb::none(), told, interruption);
+  return nb::make_tuple(Trained(std::move(*result->model)), told, interruption);
 }
 
 }  // namespace

@@ -53,6 +53,20 @@ def test_its_parameters_train_the_same_model(ratings):
     assert len(search.model.iterations) == params["iterations"]
 
 
+def test_a_user_without_a_history_is_not_ranked(ratings):
+    count = 900
+    data = {"user": np.arange(count) // 12, "item": np.arange(count) * 7 % 31, "time": np.arange(count) * 37 % 200 + np.arange(count)}
+    search = likewise.tune(data, algorithms="item-knn", budget=2, validation_method="time")
+    assert search.users_not_ranked > 3
+    assert search.measured_users == search.validation_users - search.users_not_ranked
+    line = f"{search.users_not_ranked} of {search.validation_users} users have no history: not ranked"
+    assert line in search._repr_html_() and line in search.model.provenance["search"]["validation"]
+
+
+def test_all_algorithms_and_a_number_of_numpy(ratings):
+    assert len({trial["algorithm"] for trial in likewise.tune(ratings, algorithms="all", budget=np.int64(6)).trials}) == 6
+
+
 def test_the_same_seed_the_same_search(ratings):
     first = likewise.tune(ratings, **FEW)
     assert values(likewise.tune(ratings, **FEW, threads=1)) == values(first)
@@ -105,8 +119,13 @@ def test_a_callback_hears_every_training_and_can_end_the_search(ratings, tmp_pat
             raise Enough
 
     journal = tmp_path / "journal"
-    with pytest.raises(Enough):
+    with pytest.raises(Enough) as stopped:
         likewise.tune(ratings, **FEW, journal=journal, callback=stop)
+    so_far = stopped.value.search
+    assert so_far.model is None and 3 <= len(so_far.trials) < 8
+    assert so_far.best["value"] >= max(trial["value"] or 0 for trial in so_far.trials) / 1.005
+    fitted = so_far.best_estimator.fit(ratings)
+    assert fitted.model_.algorithm == so_far.best["algorithm"]
     with pytest.raises(ValueError, match="not over; resume it"):
         likewise.tune(ratings, **FEW, journal=journal)
     resumed = likewise.tune(ratings, **FEW, journal=journal, resume=True)
@@ -125,6 +144,7 @@ def test_nothing_better_than_the_baseline_is_a_warning(caplog):
 @pytest.mark.parametrize("options, error, why", [
     ({"algorithms": "magic"}, ValueError, "no algorithm 'magic'"),
     ({"algorithms": []}, ValueError, "empty"),
+    ({"algorithms": ["all", "als"]}, ValueError, "stands alone"),
     ({"algorithms": "popular"}, ValueError, "nothing to search"),
     ({"algorithms": "sgd"}, ValueError, "explicit feedback only"),
     ({"metric": "rmse"}, ValueError, "needs feedback explicit"),
