@@ -91,8 +91,8 @@ class RankTraining {
 
   /// Exchanges the interactions, so that each rank has those of its rows, and makes the first
   /// factors: drawn, the same for any number of ranks, or the rank's own of an earlier training
-  /// with so many iterations, changes included where there are some. Errors: as train(); kBadData naming a repeated cell where these
-  /// are errors.
+  /// with so many iterations, changes included where there are some. Errors: as train(); kBadData
+  /// naming a repeated cell where these are errors.
   RankStart begin(const Factors* start = nullptr, int completed_iterations = 0);
 
   /// One iteration, users then items; returns the objective of all ranks. Errors: as train(),
