@@ -22,7 +22,7 @@ class AlsModel : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     const test::TemporaryFolder folder;
-    const Interactions data = generate(parse_shape("400x150x16000:implicit"), 5);
+    const Interactions data = generate(parse_shape("400x150x14000:implicit"), 5);
     AlsParams params;
     params.factors = 130;  // too many to solve exactly
     params.iterations = 7;

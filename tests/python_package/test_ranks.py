@@ -125,13 +125,13 @@ def test_processes_of_two_networks(tmp_path, cells, alone, networks, hosts):
 
 def test_a_rank_goes_on_from_its_factors_and_their_changes():
     draw = np.random.default_rng(5)
-    users, items = np.divmod(draw.choice(400 * 150, size=16_000, replace=False), 150)
+    users, items = np.divmod(draw.choice(400 * 150, size=14_000, replace=False), 150)
     params = {"algorithm": "als", "feedback": "implicit", "factors": 130, "iterations": 7}  # too many to solve exactly
 
     def begun(*start):
         listener = _core.RankListener("127.0.0.1")
         rank = _core.make_rank(listener, 0, [f"127.0.0.1:{listener.port}"], "t", params, [0, 400], [0, 150])
-        rank.add(users.astype(np.int32), items.astype(np.int32), np.ones(16_000, np.float32))
+        rank.add(users.astype(np.int32), items.astype(np.int32), np.ones(14_000, np.float32))
         rank.begin(*start)
         return rank
 
