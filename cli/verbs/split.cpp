@@ -78,8 +78,8 @@ struct SplitVerb {
     refuse_idle(*given, "--test", !options.at, "no --at, which says where the test begins");
     refuse_idle(*given, "--last", method == SplitMethod::kLast, "--method last");
     refuse_idle(*given, "--folds", method == SplitMethod::kKFold, "--method kfold");
-    refuse_idle(*given, "--seed", random || per_user || cold || method == SplitMethod::kKFold,
-                "--method random, per-user, kfold or cold-items");
+    refuse_idle(*given, "--seed", !time || (!options.at && options.rolling == 0),
+                "neither --at nor --rolling, which draw nothing");
     options.validate();
   }
 

@@ -16,7 +16,7 @@ namespace likewise {
 enum class SplitMethod {
   kRandom,  ///< a share of all interactions, drawn without regard to users
   /// The newest interactions of every user. A user with no more than `last` of them stays whole in
-  /// training: there would be nothing to learn from. Of equal times the larger item index is newer.
+  /// training: there would be nothing to learn from. Which of equally new ones go where is drawn.
   kLast,
   /// The newest share of all interactions: nothing in training is newer than anything in the test.
   /// Which of the interactions at the very time of the cut go where is drawn. Or all from `at` on.
@@ -42,7 +42,7 @@ struct SplitOptions {
   Index rows = 0;  ///< per-user: how many interactions per user, in place of a share; 0: a share
   std::optional<Time> at{};  ///< time: the test begins here, in place of a share
   int rolling = 0;           ///< time: how many splits, 2 to 1000; 0: one
-  std::uint64_t seed = 42;
+  std::uint64_t seed = 42;   ///< of what is drawn: all but time with `at` or `rolling` draw
 
   /// Throws Error(kInvalidArgument) naming the field, its value and its range.
   void validate() const;

@@ -429,7 +429,8 @@ def split(data: Any,
             of it all from `at` on;
             "kfold": `folds` (5) pairs, each interaction in one test part; "cold-items": all interactions of
             a share `test` of the items
-    seed    (42) of what is drawn: not of "last" and "time"
+    seed    (42) of what is drawn: of "last" and "time" which of equally old interactions go where, of "time"
+            with `at` or `rolling` nothing
     rolling of "time": so many test parts one after the other, each with all that is older to train on
     Returns (train, test), or a list of `folds` or `rolling` such pairs. The same for the same seed, whatever the
     order of rows. ValueError for values outside of their range, for what would do nothing, for "last" and "time" without
@@ -438,7 +439,7 @@ def split(data: Any,
     refuse_idle(test=(test, method not in ("last", "kfold"), 'method="random", "per-user", "time" or "cold-items"'))
     refuse_idle(test=(test, rows is None and at is None, f"no {'at' if rows is None else 'rows'}"),
                 last=(last, method == "last", 'method="last"'), folds=(folds, method == "kfold", 'method="kfold"'),
-                seed=(seed, method not in ("last", "time"), 'method="random", "per-user", "kfold" or "cold-items"'))
+                seed=(seed, method != "time" or (at is None and not rolling), "neither at nor rolling, which draw nothing"))
     data = as_interactions(data, "data")
     count = 0 if rows is None else count_of(rows, "rows")
     parts = [(Interactions._of(train, data), Interactions._of(held_out, data))

@@ -90,8 +90,10 @@ Split divide_by(const Interactions& all, const std::vector<char>& in_test,
 
 Split split_last(const Interactions& all, const SplitOptions& options) {
   need_times(all, "last");
+  const RandomOrder order(options.seed, all.by_user.nnz());
   const auto newer = [&](Offset a, Offset b) {
-    return all.times[a] != all.times[b] ? all.times[a] > all.times[b] : a > b;
+    return all.times[a] != all.times[b] ? all.times[a] > all.times[b]
+                                        : order.place(a) < order.place(b);
   };
   const auto count = [&](Offset n) { return n > options.last ? Offset{options.last} : 0; };
   return divide_by(

@@ -288,11 +288,27 @@ def test_options_of_a_search_that_would_do_nothing(program, option, beside, need
     ("random", "--rows", "2"), ("kfold", "--rows", "2"), ("last", "--rows", "2"),
     ("time", "--rows", "2"), ("per-user", "--rows", "0"), ("per-user", "--last", "2"),
     ("per-user", "--folds", "3"),
-    ("random", "--last", "-1"), ("time", "--folds", "3"), ("last", "--seed", "7"),
-    ("time", "--seed", "7")])
+    ("random", "--last", "-1"), ("time", "--folds", "3")])
 def test_options_of_another_split(program, method, option, value):
     why = refused(program, "split", "absent.csv", "-o", "d", "--method", method, option, value)
     assert option in why
+
+
+@pytest.mark.parametrize("option", [("--at", "100"), ("--rolling", "2")])
+def test_a_split_that_draws_nothing_has_no_seed(program, option):
+    why = refused(program, "split", "absent.csv", "-o", "d", "--method", "time", *option, "--seed", "7")
+    assert "--seed" in why and "--at" in why and "--rolling" in why
+
+
+@pytest.mark.parametrize("method", ["last", "time"])
+def test_the_seed_draws_among_rows_of_the_same_time(program, tmp_path, method):
+    (tmp_path / "r.csv").write_text("user,item,time\n" + "".join(
+        f"{user},{item},5\n" for user in range(30) for item in range(8)))
+    parts = []
+    for seed in ("1", "1", "2"):
+        program("split", "r.csv", "-o", "p", "--method", method, "--seed", seed)
+        parts.append((tmp_path / "p/test.csv").read_text())
+    assert parts[0] == parts[1] != parts[2]
 
 
 def test_a_share_and_a_number_of_rows_exclude_each_other(program):

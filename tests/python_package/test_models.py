@@ -524,7 +524,7 @@ def test_arguments_that_would_do_nothing_are_refused(ratings):
             (lambda: likewise.split(ratings, "random", last=3), "last=3 .*method=\"last\""),
             (lambda: likewise.split(ratings, "random", folds=3), "folds=3"),
             (lambda: likewise.split(ratings, "last", test=0.3), "test=0.3"),
-            (lambda: likewise.split(ratings, "last", seed=3), "seed=3"),
+            (lambda: likewise.split(ratings, "time", rolling=2, seed=3), "seed=3"),
             (lambda: likewise.split(ratings, "time", test=0.3, at="1998-01-01"), "test=0.3 .*no at"),
             (lambda: likewise.split(ratings, "time", test=0.3, at="1998-01-01", rolling=2), "test=0.3 .*no at"),
             (lambda: likewise.split(ratings, "per-user", test=0.3, rows=3), "test=0.3 .*no rows"),
