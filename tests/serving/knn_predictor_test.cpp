@@ -436,6 +436,34 @@ TEST(KnnPredictor, FoldsInUsers) {
   }
 }
 
+/// Whatever predicts, pearson-baseline compares what is beyond the baseline of a user, new or not.
+TEST(KnnPredictor, ANewUserIsComparedByItsBaseline) {
+  std::vector<std::vector<float>> scores;
+  for (const Prediction prediction :
+       {Prediction::kBaseline, Prediction::kMean, Prediction::kCentred, Prediction::kZScore}) {
+    KnnParams params = rating_params(Side::kUsers, prediction);
+    params.similarity = Similarity::kPearsonBaseline;
+    params.baseline_epochs = 200;  // converged: a new user's bias is that of training
+    const auto model = make_model(params);
+    const Recommender recommender(model, open_device("cpu"));
+    const auto items = model->history.view().row_columns(9);
+    const auto values = model->history.view().row_values(9);
+    const FoldInRow row{{items.begin(), items.end()}, {values.begin(), values.end()}};
+    const TopKResult near = recommender.similar_new(std::span(&row, 1), params.neighbours + 1);
+    ASSERT_GT(near.counts[0], 1);
+    EXPECT_EQ(near.items[0], 9);  // itself
+    const Index nine = 9;
+    const TopKResult kept = recommender.similar(Side::kUsers, std::span(&nine, 1),
+                                                params.neighbours, SimilarityMetric::kCosine);
+    for (Index at = 0; at < kept.counts[0]; ++at) {
+      EXPECT_EQ(near.items[at + 1], kept.items[at]);
+      EXPECT_NEAR(near.scores[at + 1], kept.scores[at], 1e-4);
+    }
+    scores.emplace_back(near.scores.begin(), near.scores.end());
+    EXPECT_EQ(scores.back(), scores.front());
+  }
+}
+
 /// To user-knn a user with everybody's ratings doubled is most like the one it was copied from.
 TEST(KnnPredictor, FoldsInUsersByTheirNeighbours) {
   KnnParams params;

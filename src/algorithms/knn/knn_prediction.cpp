@@ -86,7 +86,7 @@ RowLevel KnnRatings::level_of(std::span<const Index> columns, std::span<const fl
   const Moments moments = moments_of(values);
   RowLevel level{columns.empty() ? numbers_.mean : moments.mean,
                  moments.sigma > 0.0 ? moments.sigma : sigma_, 0.0};
-  if (params_.prediction != Prediction::kBaseline) return level;
+  if (!params_.needs_biases()) return level;
   const double regularization = params_.side == Side::kUsers ? params_.baseline_user_regularization
                                                              : params_.baseline_item_regularization;
   level.bias = row_bias(
