@@ -2,6 +2,7 @@
 #include "algorithms/bpr/cells.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "likewise/matrix.h"
 
@@ -15,6 +16,10 @@ constexpr Index kFewestStripes = 32;
 constexpr Index kMostStripes = 1024;
 /// Rows that a stripe has at least, so that there are items to draw.
 constexpr Index kFewestRows = 16;
+/// What an item has of its stripe's likes, at most, where they decide what is drawn.
+constexpr double kMostOfAStripe = 0.5;
+
+[[nodiscard]] Index one_or_even(Index stripes) { return stripes < 2 ? 1 : stripes / 2 * 2; }
 
 }  // namespace
 
@@ -23,8 +28,23 @@ Index bpr_stripes(const SgdShape& shape, const BprParams& params) {
   const Offset wanted =
       std::clamp<Offset>((bytes + kStripeBytes - 1) / kStripeBytes, kFewestStripes, kMostStripes);
   const Offset most = std::min(shape.users, shape.items) / kFewestRows;
-  const auto stripes = static_cast<Index>(std::min(wanted, most));
-  return stripes < 2 ? 1 : stripes / 2 * 2;
+  return one_or_even(static_cast<Index>(std::min(wanted, most)));
+}
+
+SgdGrid make_bpr_grid(const CsrView& likes, const BprParams& params,
+                      std::span<const Offset> item_counts) {
+  Index stripes = bpr_stripes({likes.rows, likes.cols, likes.nnz()}, params);
+  std::vector<Offset> weights(static_cast<std::size_t>(likes.cols), 1);
+  if (params.negatives == BprNegatives::kPopular && likes.cols > 0) {
+    weights = item_counts.empty() ? entry_counts(likes, Side::kItems)
+                                  : std::vector<Offset>(item_counts.begin(), item_counts.end());
+    const auto all =
+        static_cast<double>(std::accumulate(weights.begin(), weights.end(), Offset{0}));
+    const auto most = static_cast<double>(std::max(Offset{1}, std::ranges::max(weights)));
+    const double fitting = kMostOfAStripe * all / most;
+    if (fitting < stripes) stripes = one_or_even(static_cast<Index>(fitting));
+  }
+  return make_weighted_grid(likes, stripes, params.seed, {{}, item_counts, {}}, weights);
 }
 
 std::vector<BprCell> cells_of(const SgdGrid& grid, const StripePair& pair, Index m, Index turn) {

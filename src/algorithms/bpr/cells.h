@@ -20,6 +20,13 @@ namespace likewise {
 /// Stripes for this many users and items: 1 or even.
 [[nodiscard]] Index bpr_stripes(const SgdShape& shape, const BprParams& params);
 
+/// The likes in item stripes that are as likely as each other to be drawn from: of equal numbers of
+/// items, or with popular negatives of equal numbers of likes. Then no item makes up more than half
+/// of its stripe, so that who likes it finds another one there. `item_counts`: the likes of each
+/// item in the whole; empty: these.
+[[nodiscard]] SgdGrid make_bpr_grid(const CsrView& likes, const BprParams& params,
+                                    std::span<const Offset> item_counts);
+
 /// The likes of users of a stripe in item stripe `positives`; negatives come from `negatives`.
 struct BprCell {
   Index users = 0;

@@ -2,7 +2,10 @@
 #include "algorithms/sgd/grid.h"
 
 #include <algorithm>
+#include <compare>
+#include <functional>
 #include <numeric>
+#include <queue>
 #include <utility>
 
 #include <tbb/parallel_sort.h>
@@ -53,6 +56,51 @@ namespace {
     sum += counts[row];
   }
   begin.resize(static_cast<std::size_t>(stripes) + 1, rows);
+  return result;
+}
+
+/// Each row, in random order, to the stripe that has least so far: heavy rows first, of equal
+/// weight those with many entries. Within a stripe rows are in random order.
+[[nodiscard]] SgdSide arrange_by_weight(const CsrView& by_user, Side side, Index stripes,
+                                        std::uint64_t seed, RandomStream stream,
+                                        std::span<const Offset> whole,
+                                        std::span<const Offset> weights) {
+  struct Load {
+    Offset weight = 0;
+    Offset entries = 0;
+    Index stripe = 0;
+    auto operator<=>(const Load&) const = default;
+  };
+  const std::vector<Offset> counts = entry_counts(by_user, side);
+  const auto rows = static_cast<Index>(counts.size());
+  const Array<Index> order = shuffled(rows, seed, stream);
+  const auto load_of = [&](Index place) {
+    const auto row = static_cast<std::size_t>(order[place]);
+    return Load{weights[row], counts[row], -place};  // the first one where they are equal
+  };
+  std::vector<Index> places(static_cast<std::size_t>(rows));
+  std::iota(places.begin(), places.end(), 0);
+  std::ranges::sort(places, std::ranges::greater{}, load_of);
+  std::priority_queue<Load, std::vector<Load>, std::greater<>> least;
+  for (Index stripe = 0; stripe < stripes; ++stripe) least.push({0, 0, stripe});
+  std::vector<Index> stripe_of(static_cast<std::size_t>(rows));
+  std::vector<Index> begin(static_cast<std::size_t>(stripes) + 1);
+  for (const Index place : places) {
+    Load to = least.top();
+    least.pop();
+    stripe_of[static_cast<std::size_t>(place)] = to.stripe;
+    ++begin[static_cast<std::size_t>(to.stripe) + 1];
+    const Load more = load_of(place);
+    least.push({to.weight + more.weight, to.entries + more.entries, to.stripe});
+  }
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  SgdSide result{Array<Index>::uninitialized(rows), Array<Offset>::uninitialized(rows), begin};
+  for (Index place = 0; place < rows; ++place) {
+    const Index at = begin[static_cast<std::size_t>(stripe_of[static_cast<std::size_t>(place)])]++;
+    const auto row = static_cast<std::size_t>(order[place]);
+    result.row[at] = order[place];
+    result.count[at] = whole.empty() ? counts[row] : whole[row];
+  }
   return result;
 }
 
@@ -228,6 +276,17 @@ SgdGrid make_sgd_grid(const CsrView& by_user, Index stripes, std::uint64_t seed,
   grid.stripes = stripes;
   grid.users = arrange(by_user, Side::kUsers, stripes, seed, kStreamSgdUsers, whole.user_counts);
   grid.items = arrange(by_user, Side::kItems, stripes, seed, kStreamSgdItems, whole.item_counts);
+  static_cast<SgdBlocks&>(grid) = cut_like(grid, by_user);
+  return grid;
+}
+
+SgdGrid make_weighted_grid(const CsrView& by_user, Index stripes, std::uint64_t seed,
+                           const SgdWhole& whole, std::span<const Offset> item_weights) {
+  SgdGrid grid;
+  grid.stripes = stripes;
+  grid.users = arrange(by_user, Side::kUsers, stripes, seed, kStreamSgdUsers, whole.user_counts);
+  grid.items = arrange_by_weight(by_user, Side::kItems, stripes, seed, kStreamSgdItems,
+                                 whole.item_counts, item_weights);
   static_cast<SgdBlocks&>(grid) = cut_like(grid, by_user);
   return grid;
 }

@@ -92,6 +92,12 @@ struct SgdPieces {
 [[nodiscard]] SgdGrid make_sgd_grid(const CsrView& by_user, Index stripes, std::uint64_t seed,
                                     const SgdWhole& whole = {});
 
+/// The same with item stripes of about equal `item_weights`, and of about equal numbers of ratings
+/// as far as that leaves them to choose. No stripe is empty where there are as many items.
+[[nodiscard]] SgdGrid make_weighted_grid(const CsrView& by_user, Index stripes, std::uint64_t seed,
+                                         const SgdWhole& whole,
+                                         std::span<const Offset> item_weights);
+
 /// Another matrix of the same rows and columns, in the blocks of a grid.
 [[nodiscard]] SgdBlocks cut_like(const SgdGrid& grid, const CsrView& by_user);
 

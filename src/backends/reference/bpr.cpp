@@ -23,8 +23,7 @@ class ReferenceBprSolver final : public BprSolver {
   ReferenceBprSolver(const CsrView& likes, const BprParams& params, Factors start,
                      const BprWhole& whole)
       : params_(params),
-        grid_(make_sgd_grid(likes, bpr_stripes({likes.rows, likes.cols, likes.nnz()}, params),
-                            params.seed, {{}, whole.item_counts, {}})),
+        grid_(make_bpr_grid(likes, params, whole.item_counts)),
         factors_(std::move(start)) {
     if (params.negatives == BprNegatives::kPopular) popular_ = popular_items(grid_);
     if (whole.likes != nullptr) known_ = cut_like(grid_, *whole.likes);

@@ -479,6 +479,102 @@ TEST(Bpr, LikedDrawsAreDrawnAgainOrSkipped) {
   }
 }
 
+/// Users with five likes each, a third of whom has the hit, which makes up `1 / 15` of all likes.
+CsrMatrix with_a_hit() {
+  CounterRandom random(3, kStreamSynthetic, 0);
+  std::vector<test::Entry> likes;
+  for (Index u = 0; u < 960; ++u) {
+    std::set<Index> items;
+    if (u % 3 == 0) items.insert(0);
+    while (items.size() < 5) items.insert(1 + static_cast<Index>(random.below(639)));
+    for (const Index i : items) likes.push_back({u, i, 1.0F});
+  }
+  return test::make_csr(960, 640, likes);
+}
+
+/// How often each item is drawn in so many epochs, of the cells of all of them. Factors stay near
+/// 0, so a step moves both biases by half a rate.
+std::vector<double> draws_of(const CsrMatrix& m, BprParams p, const char* device) {
+  p.factors = 1;
+  p.regularization = 0.0;
+  p.learning_rate = 1e-7;
+  p.init_stddev = 1e-6;
+  const IterationResult result = train_bpr(m.view(), p, open_device(device));
+  double steps = 0.0;
+  for (const Iteration& one : result.iterations) steps += one.objective / std::log(2.0);
+  EXPECT_NEAR(steps, static_cast<double>(p.iterations) * static_cast<double>(m.nnz()),
+              1e-3 * steps);  // no like goes without
+  const std::vector<Offset> likes = entry_counts(m.view(), Side::kItems);
+  std::vector<double> drawn;
+  for (std::size_t i = 0; i < likes.size(); ++i) {
+    drawn.push_back(static_cast<double>(likes[i]) -
+                    2.0 * double{result.factors.item_bias[static_cast<Offset>(i)]} /
+                        (p.learning_rate * p.iterations));
+  }
+  return drawn;
+}
+
+/// Also where one item has more likes than a stripe.
+TEST(Bpr, UniformNegativesAreUniform) {
+  const CsrMatrix m = with_a_hit();
+  BprParams p;
+  p.iterations = 64;
+  for (const char* device : {"reference", "cpu"}) {
+    const std::vector<double> drawn = draws_of(m, p, device);
+    // 640 users without the hit draw it for each of 5 likes as one of 635 items.
+    EXPECT_NEAR(drawn[0], 640.0 * 5.0 / 635.0, 1.0) << device;
+    for (std::size_t i = 1; i < drawn.size(); ++i) {
+      // 64 epochs have a standard deviation of 0.35. Nothing is drawn that nobody likes.
+      if (drawn[i] != 0.0) {
+        EXPECT_NEAR(drawn[i], 7.5, 2.5) << i;
+      }
+    }
+  }
+}
+
+TEST(Bpr, PopularNegativesAreDrawnAsOftenAsTheyAreLiked) {
+  const CsrMatrix m = with_a_hit();
+  BprParams p;
+  p.iterations = 64;
+  p.negatives = BprNegatives::kPopular;
+  for (const char* device : {"reference", "cpu"}) {
+    const double of_hit = draws_of(m, p, device)[0];
+    // 3200 likes of users without it draw it in about 1 of 15 cases.
+    EXPECT_NEAR(of_hit, 3200.0 / 15.0, 15.0) << device;
+  }
+}
+
+TEST(Bpr, StripesAreAlike) {
+  const CsrMatrix m = with_a_hit();
+  BprParams p;
+  const SgdGrid uniform = make_bpr_grid(m.view(), p, {});
+  EXPECT_EQ(uniform.stripes, 32);
+  for (std::size_t q = 0; q < 32; ++q) {
+    EXPECT_EQ(uniform.items.begin[q + 1] - uniform.items.begin[q], 20);
+  }
+  p.negatives = BprNegatives::kPopular;
+  const SgdGrid popular = make_bpr_grid(m.view(), p, {});
+  EXPECT_EQ(popular.stripes, 6);  // of 800 likes each, the hit has 320
+  for (std::size_t q = 0; q < 6; ++q) {
+    Offset likes = 0;
+    for (Index at = popular.items.begin[q]; at < popular.items.begin[q + 1]; ++at) {
+      likes += popular.items.count[at];
+    }
+    EXPECT_NEAR(static_cast<double>(likes), 800.0, 8.0);
+  }
+  for (const Side side : {Side::kUsers, Side::kItems}) {  // each row once
+    const SgdSide& rows = side == Side::kUsers ? popular.users : popular.items;
+    std::vector<Index> sorted(rows.row.begin(), rows.row.end());
+    std::ranges::sort(sorted);
+    for (std::size_t at = 0; at < sorted.size(); ++at)
+      EXPECT_EQ(sorted[at], static_cast<Index>(at));
+  }
+  // Growing: what is drawn follows the likes of the whole.
+  std::vector<Offset> whole(640, 1);
+  whole[5] = 640;
+  EXPECT_EQ(make_bpr_grid(m.view(), p, whole).stripes, 1);
+}
+
 /// With factors that know the camps, nearly all likes are hits but those of the other camp.
 TEST(Bpr, HitsAreLikesAboveADrawnItem) {
   const std::vector<test::Entry> cells{{0, 0, 1.0F}, {0, 1, 1.0F}, {0, 2, -1.0F}, {1, 3, 1.0F}};

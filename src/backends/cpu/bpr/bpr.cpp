@@ -19,8 +19,7 @@ class CpuBprSolver final : public BprSolver {
  public:
   CpuBprSolver(const CsrView& likes, const BprParams& params, Factors start, const BprWhole& whole)
       : params_(params),
-        grid_(make_sgd_grid(likes, bpr_stripes({likes.rows, likes.cols, likes.nnz()}, params),
-                            params.seed, {{}, whole.item_counts, {}})),
+        grid_(make_bpr_grid(likes, params, whole.item_counts)),
         factors_(std::move(start)),
         users_(gather_rows(factors_.users, grid_.users.row.span())),
         items_(gather_rows(factors_.items, grid_.items.row.span())) {
