@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <numeric>
 
 #include <fmt/format.h>
 
 #include "algorithms/algorithm.h"
+#include "algorithms/rows_with_entries.h"
 #include "likewise/error.h"
 
 namespace likewise {
@@ -41,7 +44,15 @@ void check_fold_in_row(const FoldInRow& row, Index columns, const char* what) {
 
 std::unique_ptr<FoldInSolver> make_fold_in_solver(const Model& model, const Factors& factors,
                                                   Side side) {
-  return algorithm_of(model.params)->fold_in_solver(model, factors, side);
+  std::unique_ptr<FoldInSolver> solver =
+      algorithm_of(model.params)->fold_in_solver(model, factors, side);
+  const std::vector<Index> seen = rows_learned_from(model.history.view(), factors, other(side));
+  std::vector<Index> all(static_cast<std::size_t>(factors.side(other(side)).rows()));
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<Index> unseen;
+  std::ranges::set_difference(all, seen, std::back_inserter(unseen));
+  solver->leave_out(unseen);
+  return solver;
 }
 
 }  // namespace likewise

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "likewise/factors.h"
@@ -26,6 +27,9 @@ class FoldInSolver {
   /// Zeros for a row without entries. Errors: kInvalidArgument (a row that the objective says
   /// nothing of), kNumerical (the minimum is not a single point that can be computed).
   [[nodiscard]] virtual std::vector<double> solve(const FoldInRow& row) const = 0;
+  /// Rows of the other side that training did not see, rising: their factors are not from there.
+  /// Cells without an entry in them weigh nothing. Called once, before all others.
+  virtual void leave_out(std::span<const Index> /*unseen*/) {}
   /// Throws Error(kInvalidArgument) where scores are no sums over the row's entries.
   [[nodiscard]] virtual Explanation explain(const FoldInRow& row, Index item) const = 0;
 };

@@ -8,6 +8,7 @@
 
 #include "algorithms/als/gram.h"
 #include "algorithms/sgd/setup.h"
+#include "core/linalg/row_copies.h"
 #include "core/nonnegative.h"
 
 namespace likewise {
@@ -20,8 +21,8 @@ namespace {
 }  // namespace
 
 RowWeights row_weights(const AlsParams& params, Index other_side_rows) {
-  const auto lambda = [params, other_side_rows](Offset count) {
-    return row_regularization(params, count, other_side_rows);
+  const auto lambda = [params, other_side_rows](Offset count, Index unseen) {
+    return row_regularization(params, count, other_side_rows + unseen);
   };
   RowWeights weights{0.0, lambda, lambda, rating_weights, {}, params.nonnegative};
   if (params.feedback == Feedback::kImplicit) {
@@ -39,7 +40,7 @@ RowWeights row_weights(const AlsParams& params, Index other_side_rows) {
 RowWeights row_weights(const SgdParams& params) {
   // lambda_row = lambda count^nu
   const auto times_count = [nu = params.regularization_exponent](double lambda) {
-    return [=](Offset count) { return lambda * std::pow(static_cast<double>(count), nu); };
+    return [=](Offset count, Index) { return lambda * std::pow(static_cast<double>(count), nu); };
   };
   return {0.0,
           times_count(params.regularization),
@@ -56,6 +57,18 @@ LeastSquaresRows::LeastSquaresRows(const Factors& factors, RowWeights weights, S
       other_(factors.side(other(side))),
       width_(other_.cols() + (factors.bias(side).empty() ? 0 : 1)) {
   if (weights_.missing != 0.0) weighted_gram_ = scaled_gram(other_.view(), weights_.missing);
+}
+
+void LeastSquaresRows::leave_out(std::span<const Index> unseen) {
+  unseen_.assign(unseen.begin(), unseen.end());
+  if (weighted_gram_.empty() || unseen.empty()) return;
+  const std::vector<double> of_unseen =
+      scaled_gram(gather_rows(other_, unseen).view(), weights_.missing);
+  for (std::size_t at = 0; at < weighted_gram_.size(); ++at) weighted_gram_[at] -= of_unseen[at];
+}
+
+bool LeastSquaresRows::is_unseen(Index other_row) const {
+  return std::ranges::binary_search(unseen_, other_row);
 }
 
 std::vector<double> LeastSquaresRows::features(Index other_row) const {
@@ -82,14 +95,17 @@ std::vector<double> LeastSquaresRows::matrix(const FoldInRow& row) const {
   const auto count = static_cast<Offset>(row.columns.size());
   const bool all = !weights_.counted || row.values.empty();
   const Offset counted = all ? count : weights_.counted(row.values);
+  const auto unseen = static_cast<Index>(
+      std::ranges::count_if(row.columns, [this](Index column) { return is_unseen(column); }));
   std::vector<double> a = weighted_gram_;
   a.resize(width * width, 0.0);
   for (std::size_t j = 0; j < width; ++j) {
     const auto& lambda = j < factors ? weights_.regularization : weights_.bias_regularization;
-    a[j * width + j] += lambda(counted);
+    a[j * width + j] += lambda(counted, unseen);
   }
   for (std::size_t e = 0; e < row.columns.size(); ++e) {
-    add_outer_product(a, features(row.columns[e]), weights(row, e).w);
+    const double missing = is_unseen(row.columns[e]) ? weights_.missing : 0.0;
+    add_outer_product(a, features(row.columns[e]), weights(row, e).w + missing);
   }
   return a;
 }

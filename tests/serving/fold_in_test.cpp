@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <random>
@@ -135,6 +136,27 @@ TEST(FoldIn, SolutionIsTheMinimumOfTheWrittenObjective) {
         EXPECT_GT(up + down, 2.0 * best) << one.name << " " << j;
       }
     }
+  }
+}
+
+/// Rows that training did not see have no missing cells: the row is what it would be if only those
+/// in which it has an entry were there.
+TEST(FoldIn, RowsThatTrainingDidNotSeeCountWhereTheRowHasThem) {
+  const std::vector<Index> unseen{1, 9, 10, 17};  // kRow has 9 and 17
+  for (const auto& [one, biases] : cases()) {
+    AlsParams params;
+    params.regularization = 0.2;
+    one.change(params);
+    const Factors f = random_factors(biases);
+    Factors without = f.clone();
+    for (const Index row : {1, 10}) std::ranges::fill(without.items.row_span(row), 0.0F);
+    LeastSquaresRows solver(f, row_weights(params, 18 - 4), Side::kUsers);
+    solver.leave_out(unseen);
+    const LeastSquaresRows expected(without, row_weights(params, 18 - 2), Side::kUsers);
+    const std::vector<double> s = solver.solve(kRow);
+    const std::vector<double> want = expected.solve(kRow);
+    for (std::size_t j = 0; j < s.size(); ++j) EXPECT_NEAR(s[j], want[j], 1e-9) << one.name;
+    EXPECT_NEAR(solver.explain(kRow, 9).score, expected.explain(kRow, 9).score, 1e-9) << one.name;
   }
 }
 
