@@ -88,6 +88,7 @@ struct Train {
     const FeatureTables tables = read_features_with_report(features, progress);
     check_features(data, tables);
     tell_notes(plan.notes, progress);
+    tell_notes(plan.remarks, progress);
     if (verbose) {
       progress.say(fmt::format("parameters: {}", effective_text(plan.params)));
       if (!plan.tuning.empty()) progress.say(fmt::format("tuning: {}", plan.tuning));

@@ -121,6 +121,9 @@ struct TrainingPlan {
 
   /// Sentences on what is odd about the values: zeros, dislikes, ratings that are all alike.
   std::vector<std::string> notes{};
+  /// What is to be known of a training on such values, and is as many want it: sizes that nothing
+  /// looks at.
+  std::vector<std::string> remarks{};
 };
 
 /// The plan for people, a line each: algorithm, device, parameters, memory, with the reasons.

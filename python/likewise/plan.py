@@ -19,7 +19,7 @@ class TrainingPlan:
     validation_metric: str  #: empty: nothing is validated
     tuning: str  #: of a GPU, and where it is from
     memory: dict[str, int]  #: bytes of the device, by part
-    notes: list[str]  #: sentences on what is odd about the values: zeros, dislikes, ratings that are all alike
+    notes: list[str]  #: sentences on what is odd about the values: zeros, dislikes, sizes that nothing looks at, ratings that are all alike
     text: str = dataclasses.field(repr=False, compare=False)  #: for people, with the memory that is free just now
 
     def __str__(self) -> str:

@@ -73,6 +73,7 @@ void add_notes(const std::vector<std::string>& notes, nb::list& to) {
   for (const MemoryPlan::Part& part : plan.memory.parts) memory[part.name.c_str()] = part.bytes;
   nb::list notes;
   add_notes(plan.notes, notes);
+  add_notes(plan.remarks, notes);
   nb::dict all;
   all["algorithm"] = std::string(algorithm_name(plan.params));
   all["algorithm_reason"] = plan.algorithm_reason;
@@ -109,6 +110,7 @@ void report(Background& background, const nb::object& listener, const Iteration&
   TrainingRun run;
   run.control = background.control();
   if (!plan.device.reason.empty()) run.control.remark(plan.device.reason);
+  for (const std::string& one : plan.remarks) run.control.remark(spelled(one, as_keyword));
   run.validation = validation != nullptr ? validation->interactions.get() : nullptr;
   run.validation_candidates = candidates != nullptr ? candidates->interactions.get() : nullptr;
   run.checkpoint = {optional_path(checkpoint), checkpoint_every};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -13,11 +14,25 @@
 #include "core/linalg/dense.h"
 #include "likewise/error.h"
 #include "likewise/training.h"
+#include "training/value_readers.h"
 
 namespace likewise {
 namespace {
 
-std::vector<std::string> notes_on_likes(const Interactions& data) {
+/// Of those above 0.
+[[nodiscard]] bool differ(std::span<const float> values) {
+  const auto is_like = [](float value) { return value > 0.0F; };
+  const auto first = std::ranges::find_if(values, is_like);
+  return first != values.end() && std::ranges::any_of(values, [&](float value) {
+           return is_like(value) && value != *first;
+         });
+}
+
+[[nodiscard]] std::string note_on_sizes(const TrainingParams& params) {
+  return fmt::format("values differ, but {}", alike_text(params));
+}
+
+std::vector<std::string> notes_on_likes(const Interactions& data, const TrainingParams& params) {
   const auto& values = data.by_user.values;
   const auto zeros = std::count(values.begin(), values.end(), 0.0F);
   const auto dislikes =
@@ -36,6 +51,7 @@ std::vector<std::string> notes_on_likes(const Interactions& data) {
     notes.push_back(
         fmt::format("{} of {} values are below 0, which is a dislike", dislikes, values.size()));
   }
+  if (data.faded && !reads_values(params)) notes.push_back(note_on_sizes(params));
   return notes;
 }
 
@@ -78,14 +94,19 @@ std::vector<std::string> notes_on_likes(const Interactions& data) {
 
 }  // namespace
 
-std::vector<std::string> notes_on(const Interactions& data, Feedback feedback) {
+std::vector<std::string> notes_on(const Interactions& data, const TrainingParams& params) {
   const auto& values = data.by_user.values;
   if (values.empty()) return {};
-  if (feedback == Feedback::kImplicit) return notes_on_likes(data);
+  if (feedback_of(params) == Feedback::kImplicit) return notes_on_likes(data, params);
   const RatingScale scale(values.span(), true);
   if (values.size() < 2 || scale.lowest() != scale.highest()) return {};
   return {fmt::format("all ratings are {}: there is nothing to tell apart, and rmse will be 0",
                       scale.lowest())};
+}
+
+std::vector<std::string> remarks_on(const Interactions& data, const TrainingParams& params) {
+  if (data.faded || reads_values(params) || !differ(data.by_user.values.span())) return {};
+  return {note_on_sizes(params)};
 }
 
 std::vector<std::string> notes_on(const Model& model) {

@@ -21,6 +21,7 @@
 #include "training/notes.h"
 #include "training/train.h"
 #include "training/validation.h"
+#include "training/value_readers.h"
 
 namespace likewise {
 namespace {
@@ -271,6 +272,8 @@ TrainingPlan prepare(const TrainingRequest& request, TrainingOutline outline,
   }
   TrainingParams params = resolved(asked, std::move(outline.params), by_user);
   refuse_idle(params, request, true);
+  // What auto chose was not asked for: a note tells of it.
+  if (choice.algorithm.empty()) require_fading_read(data, params);
   DeviceChoice device =
       outline.device ? *std::move(outline.device) : device_for(asked, params, by_user);
   TrainingPlan plan{std::move(params), std::move(choice.reason), std::move(device)};
@@ -282,7 +285,8 @@ TrainingPlan prepare(const TrainingRequest& request, TrainingOutline outline,
     plan.validation->metric = default_metric(algorithm->predicts_ratings());
   }
   plan.origins = origins_of(plan.params, request);
-  plan.notes = notes_on(data, feedback_of(plan.params));
+  plan.notes = notes_on(data, plan.params);
+  plan.remarks = remarks_on(data, plan.params);
   plan.tuning = algorithm->tuning(plan.device.device, by_user);
   plan.memory = algorithm->memory(plan.device.device, by_user);
   return plan;
@@ -303,7 +307,9 @@ std::string describe(const TrainingPlan& plan) {
                             ? "default"
                             : kOriginNames[static_cast<std::size_t>(origin->origin)]);
   }
-  for (const std::string& note : plan.notes) text += fmt::format("\nnote: {}", note);
+  for (const auto* told : {&plan.notes, &plan.remarks}) {
+    for (const std::string& note : *told) text += fmt::format("\nnote: {}", note);
+  }
   if (plan.validation) text += fmt::format("\nvalidation: {}", plan.validation->metric);
   if (!plan.tuning.empty()) text += fmt::format("\ntuning: {}", plan.tuning);
   if (!plan.memory.parts.empty()) {

@@ -16,6 +16,7 @@
 #include "training/half_life.h"
 #include "training/learn_features.h"
 #include "training/merge_interactions.h"
+#include "training/value_readers.h"
 
 namespace likewise {
 namespace {
@@ -110,6 +111,7 @@ UpdatedModel update_model(const Model& model, const Interactions& more,
                           const RunControl& control) {
   require_updatable(model, options);
   require_no_half_life(more, feedback_of(model.params));
+  require_fading_read(more, model.params);
   if (more.by_user.nnz() == 0) {
     throw Error(ErrorKind::kBadData, "there are no new interactions: nothing to update with");
   }

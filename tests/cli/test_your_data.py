@@ -107,6 +107,16 @@ def test_weights_halve_with_age(cells, refused):
     assert "--now would do nothing" in refused(text, "--now", "2026-01-31")
 
 
+def test_events_fade_where_their_weights_are_read(program):
+    (program.folder / "data.csv").write_text("user,item,event,time\n1,a,view,2026-01-01\n1,b,buy,2026-01-11\n2,a,buy,2026-01-21\n")
+    how = ("data.csv", "-o", "m", "--values", "view=1,buy=3", "--duplicates", "sum", "--factors", "2")
+    told = program("train", *how, "--half-life", "9d", exit_code=2).stderr
+    assert "--half-life would do nothing here: als takes all values above 0 alike; als with --alpha, ease" in told
+    program("train", *how, "--half-life", "9d", "--alpha", "1")
+    assert "note: values differ, but als takes all values above 0 alike" in program("train", *how).stderr
+    assert "note:" not in program("train", *how, "--alpha", "1").stderr
+
+
 def test_ratings_do_not_fade(program):
     (program.folder / "data.csv").write_text(RATINGS)
     told = program("train", "data.csv", "-o", "m", "--feedback", "explicit", "--half-life", "9d", exit_code=2).stderr

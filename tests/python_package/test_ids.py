@@ -200,7 +200,9 @@ def test_values_that_fade_are_of_implicit_feedback(tmp_path):
     frame.to_csv(tmp_path / "r.csv", index=False)
     for given in (frame, tmp_path / "r.csv"):
         faded = likewise.Interactions(given, half_life="1d")
-        likewise.Als(factors=2, iterations=1).fit(faded)
+        likewise.Als(factors=2, iterations=1, alpha=1).fit(faded)
+        with pytest.raises(ValueError, match="half_life would do nothing here: als takes all values above 0 alike; als with alpha"):
+            likewise.Als(factors=2, iterations=1).fit(faded)
         model = likewise.Bias().fit(given).model_
         for ask in (lambda: likewise.Bias().fit(faded), lambda: likewise.Als(feedback="explicit", factors=2).fit(faded),
                     lambda: likewise.Sgd(factors=2).fit(likewise.split(faded, test=0.5)[0]), lambda: model.update(faded),

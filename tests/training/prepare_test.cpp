@@ -29,6 +29,7 @@ namespace {
 
 using test::error_of;
 using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
 using testing::UnorderedElementsAre;
@@ -201,7 +202,7 @@ TEST(Prepare, ValuesOfAHalfLifeAreOfImplicitFeedback) {
   const Interactions ratings = test::read_text(text);
   ASSERT_TRUE(faded.faded);
   ASSERT_FALSE(ratings.faded);
-  EXPECT_NO_THROW((void)prepare({.algorithm = "als"}, faded));
+  EXPECT_NO_THROW((void)prepare({.algorithm = "ease"}, faded));
   const auto refusal = [](const auto& work) { return error_of(ErrorKind::kInvalidArgument, work); };
   const std::string why = "half_life is for implicit feedback: an old rating is not a lower one";
   const TrainingRequest bias{.algorithm = "bias"};
@@ -223,6 +224,50 @@ TEST(Prepare, ValuesOfAHalfLifeAreOfImplicitFeedback) {
                 (void)evaluate(Recommender(model, open_device("cpu")), test, {.metrics = {"rmse"}});
               }),
               HasSubstr("half_life has made those of the test set lower: read it without"));
+}
+
+/// Old events count less only where it is read how much they count.
+TEST(Prepare, AHalfLifeNeedsATrainingThatReadsValues) {
+  const std::string text =
+      "user,item,count,time\n1,1,5,0\n1,2,3,86400\n2,1,4,172800\n3,3,2,259200\n";
+  const Interactions faded = test::read_text(text, {.half_life = 86400.0, .min_user_count = 1});
+  const auto refusal = [](const auto& work) { return error_of(ErrorKind::kInvalidArgument, work); };
+  for (const char* algorithm : {"", "als", "bpr", "popular"}) {
+    EXPECT_THAT(
+        spelled(refusal([&] { (void)prepare({.algorithm = algorithm}, faded); })),
+        testing::MatchesRegex("half_life would do nothing here: .* takes all values above 0 "
+                              "alike; als with alpha, ease, .*"));
+  }
+  for (const char* algorithm : {"item-knn", "user-knn", "ease", "spectral"}) {
+    EXPECT_TRUE(prepare({.algorithm = algorithm}, faded).notes.empty()) << algorithm;
+  }
+  for (const AskedParameter& weighs :
+       {AskedParameter{"alpha", "1"}, AskedParameter{"confidence", "log"}}) {
+    const TrainingRequest hu{.algorithm = "als", .parameters = {weighs}};
+    EXPECT_TRUE(prepare(hu, faded).notes.empty());
+  }
+  const Interactions plain = test::read_text(text);
+  const auto model =
+      std::make_shared<Model>(train(prepare({.algorithm = "popular"}, plain), plain));
+  EXPECT_THAT(refusal([&] { (void)update_model(*model, faded, {}, open_device("cpu")); }),
+              HasSubstr("would do nothing here: popular takes all values above 0 alike"));
+  // What auto chooses was not asked for: it is told.
+  const TrainingPlan chosen = prepare({.algorithm = std::string(kAutoAlgorithm)}, faded);
+  EXPECT_EQ(algorithm_name(chosen.params), "als");
+  EXPECT_THAT(chosen.notes, ElementsAre(HasSubstr("values differ, but als takes all")));
+}
+
+TEST(Prepare, ValuesThatNothingLooksAtAreTold) {
+  const Interactions counts = test::read_text("1,1,5\n1,2,3\n2,1,4\n3,3,2\n");
+  const Interactions alike = test::read_text("1,1,5\n1,2,5\n2,1,-2\n3,3,5\n");
+  for (const char* algorithm : {"als", "bpr", "popular"}) {
+    const TrainingPlan plan = prepare({.algorithm = algorithm}, counts);
+    EXPECT_THAT(plan.remarks, ElementsAre(HasSubstr("values differ, but ")));
+    EXPECT_THAT(describe(plan), HasSubstr("note: values differ, but "));
+    EXPECT_TRUE(plan.notes.empty());
+    EXPECT_TRUE(prepare({.algorithm = algorithm}, alike).remarks.empty());
+  }
+  EXPECT_TRUE(prepare({.algorithm = "ease"}, counts).remarks.empty());
 }
 
 TEST(Prepare, NothingIsLearnedFromNothing) {

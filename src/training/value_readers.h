@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "likewise/interactions.h"
+#include "likewise/parameters.h"
+
+namespace likewise {
+
+/// Whether a training looks at how large values above 0 are, and not only at whether they are.
+[[nodiscard]] bool reads_values(const TrainingParams& params);
+
+/// That a training with these parameters does not, and which ones do. Without a subject before it:
+/// "als takes all values above 0 alike; ...".
+[[nodiscard]] std::string alike_text(const TrainingParams& params);
+
+/// Throws Error(kInvalidArgument) where the values of `data` fade and a training with these
+/// parameters would not see it.
+void require_fading_read(const Interactions& data, const TrainingParams& params);
+
+}  // namespace likewise
