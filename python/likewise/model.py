@@ -365,6 +365,9 @@ class Answers:
         index = self.users.require([user])[0]
         indptr, indices, values = self._core.history()
         row = slice(*indptr[index:index + 2])
+        if row.start == row.stop and index in _core.rows_by_features(self._core, "users"):
+            raise ValueError(f"user {shown(user)} has done nothing: its scores are by its features, and there are no past "
+                             "items to explain them by; `likewise recommend --explain` names the features")
         return self._explained((np.array([0, row.stop - row.start]), indices[row].copy(), values[row].copy()), item)
 
     def explain_new(self, history: History | Matrix, item: Any) -> Explanation:

@@ -169,3 +169,12 @@ def test_visitors_that_cannot_be_answered():
         model.recommend_new(features=["light"])
     with pytest.raises(ValueError, match="has learned no features of users"):
         als().recommend_new(features=strange)
+
+
+def test_a_user_known_by_features_alone_is_not_explained_by_items():
+    taste = {user: ["left" if user < 15 else "right"] for user in [*range(30), 77]}
+    model = als(user_features=taste).model_
+    assert model.predict([77], [12])[0] > 0
+    with pytest.raises(ValueError, match="user 77 has done nothing: its scores are by its features"):
+        model.explain(77, 12)
+    assert model.explain(20, 12).contributions

@@ -303,6 +303,20 @@ TEST(Features, OfVisitorsAreTheReasons) {
   EXPECT_THAT(reasons, ElementsAre("taste=right"));
 }
 
+TEST(Features, AreTheReasonsOfUsersThatJoinedByThem) {
+  const auto model = std::make_shared<Model>(trained(two_tastes()));
+  (void)add_features(
+      *model, Side::kUsers,
+      table("userId,taste\n1,left\n2,left\n30,right\n31,right\n77,right\n", Side::kUsers));
+  const Queries queries(model, open_device("cpu"));
+  std::vector<std::string> reasons;
+  const std::vector<Index> joined{*model->users.find("77")};
+  (void)queries.recommend({joined, 1, false, {}, {}, 3}, [&](const AnswerList& list) {
+    for (const Reason& one : list.answers.at(0).reasons) reasons.push_back(one.item);
+  });
+  EXPECT_THAT(reasons, ElementsAre("right"));
+}
+
 TEST(Features, AreCheckedBeforeATraining) {
   const Interactions data = two_tastes();
   const auto checked = [&](const std::string& text, Side side = Side::kItems) {

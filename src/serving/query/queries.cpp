@@ -47,6 +47,18 @@ template <class T>
   return title.empty() ? items.name(item) : std::string(title);
 }
 
+/// What a user of the model is answered by: its history, or its tags where it has none.
+[[nodiscard]] FoldInRow grounds_of(const Model& model, Index user) {
+  FoldInRow grounds = history_of(model, user);
+  const Features& features = model.user_features;
+  if (!grounds.columns.empty() || features.empty()) return grounds;
+  const auto tags = features.weights.view().row_columns(user);
+  const auto weights = features.weights.view().row_values(user);
+  grounds.tags.assign(tags.begin(), tags.end());
+  grounds.tag_weights.assign(weights.begin(), weights.end());
+  return grounds;
+}
+
 /// Those who ask: rows of the model, or visitors.
 class Askers {
  public:
@@ -72,7 +84,7 @@ class Askers {
   }
   [[nodiscard]] FoldInRow history(const Model& model, Offset at) const {
     const auto place = static_cast<std::size_t>(at);
-    return visitors_ != nullptr ? visitors_->rows[place] : history_of(model, (*rows_)[place]);
+    return visitors_ != nullptr ? visitors_->rows[place] : grounds_of(model, (*rows_)[place]);
   }
   /// What `of_visitors(rows)` or `of_rows(rows)` says of some of them.
   template <class OfVisitors, class OfRows>
