@@ -586,8 +586,10 @@ class Answers:
                 history, left_out = self._those_known(history)
                 skipped += left_out
             indices, _ = self.items.known(list(history) if isinstance(history, Mapping) else history, unknown)
-            weights = number_column(np.asarray(list(history.values()) if isinstance(history, Mapping)
-                                               else np.full(len(indices), self._core.value_of_a_like))).astype(np.float32)
+            given = number_column(np.asarray(list(history.values()) if isinstance(history, Mapping)
+                                             else np.full(len(indices), self._core.value_of_a_like)))
+            with np.errstate(over="ignore"):  # what is beyond float32 is told below
+                weights = given.astype(np.float32)
             indices, weights = self._once(indices, weights, len(offsets) - 1)
             columns.append(indices)
             values.append(weights)

@@ -8,6 +8,7 @@ import pickle
 import re
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -961,3 +962,11 @@ def test_results_say_how_they_are_asked(model):
         model.set_titles({7: "x\ny"})
     with pytest.raises(KeyError, match="no 'ndcg' was measured; there are ndcg@10"):
         likewise.Evaluation({"ndcg@10": 1.0})["ndcg"]
+
+
+def test_a_value_beyond_float32_is_refused_without_a_warning():
+    model = likewise.Als(factors=2, iterations=1).fit(([1, 1, 2], [1, 2, 2])).model_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match="number"):
+            model.predict_new([{1: 1e39}], [2])

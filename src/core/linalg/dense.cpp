@@ -17,7 +17,7 @@ namespace {
 [[noreturn]] void throw_not_finite(Index d) {
   throw Error(ErrorKind::kNumerical,
               fmt::format("a {0} x {0} Gram matrix of the factors is not finite: use a larger "
-                          "regularization or smaller values",
+                          "regularization, or values nearer to 1",
                           d));
 }
 

@@ -124,7 +124,7 @@ void BasisBuilder::check() const {
   if (status == 0) return;
   throw Error(ErrorKind::kNumerical,
               fmt::format("the {0} x {0} Gram matrix of the factors {1}: use a larger "
-                          "regularization or smaller values",
+                          "regularization, or values nearer to 1",
                           width_,
                           status < 0 ? "is not finite"
                                      : fmt::format("has no positive pivot in column {}", status)));
