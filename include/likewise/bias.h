@@ -44,6 +44,11 @@ struct BiasParams {
     return baseline == BiasKind::kBiases || baseline == BiasKind::kItemMean;
   }
 
+  /// The baseline_epochs that are taken.
+  [[nodiscard]] constexpr int epochs() const {
+    return baseline_epochs.value_or(baseline_method == BiasMethod::kAls ? 10 : 20);
+  }
+
   /// The same for both: ratings are what there are baselines of.
   [[nodiscard]] static BiasParams defaults(Feedback) { return {}; }
 

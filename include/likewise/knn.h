@@ -106,6 +106,11 @@ struct KnnParams {
     return similarity == Similarity::kPearsonBaseline || prediction == Prediction::kBaseline;
   }
 
+  /// The shrinkage that is taken.
+  [[nodiscard]] constexpr double usual_shrinkage() const {
+    return shrinkage.value_or(similarity == Similarity::kPearsonBaseline ? 100.0 : 0.0);
+  }
+
   /// Those of the baselines alone.
   [[nodiscard]] BiasParams bias_params() const;
 

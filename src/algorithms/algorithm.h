@@ -67,6 +67,8 @@ class Algorithm {
                                           const GivenNames& /*given*/) const {
     return false;
   }
+  /// The same parameters, with what a training takes for those that are absent.
+  [[nodiscard]] virtual TrainingParams with_usual_values() const = 0;
   /// Throws Error(kBadData) that names value, user and item for one beyond what it can compute
   /// with.
   virtual void check_values(const CsrView& /*by_user*/) const {}
@@ -165,6 +167,7 @@ class AlgorithmOf : public Algorithm {
                                                    const GivenNames& /*given*/) const override {
     return params_;
   }
+  [[nodiscard]] TrainingParams with_usual_values() const override { return params_; }
 
  protected:
   [[nodiscard]] const Params& params() const { return params_; }

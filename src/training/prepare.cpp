@@ -276,7 +276,8 @@ TrainingPlan prepare(const TrainingRequest& request, TrainingOutline outline,
   if (choice.algorithm.empty()) require_fading_read(data, params);
   DeviceChoice device =
       outline.device ? *std::move(outline.device) : device_for(asked, params, by_user);
-  TrainingPlan plan{std::move(params), std::move(choice.reason), std::move(device)};
+  TrainingPlan plan{algorithm_of(params)->with_usual_values(), std::move(choice.reason),
+                    std::move(device)};
   plan.resume = request.resume;
   plan.validation = request.validation;
   const std::unique_ptr<const Algorithm> algorithm = algorithm_of(plan.params);
@@ -284,7 +285,7 @@ TrainingPlan prepare(const TrainingRequest& request, TrainingOutline outline,
   if (plan.validation && plan.validation->metric.empty() && !plan.validation->target) {
     plan.validation->metric = default_metric(algorithm->predicts_ratings());
   }
-  plan.origins = origins_of(plan.params, request);
+  plan.origins = origins_of(params, request);
   plan.notes = notes_on(data, plan.params);
   plan.remarks = remarks_on(data, plan.params);
   plan.tuning = algorithm->tuning(plan.device.device, by_user);

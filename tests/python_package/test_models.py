@@ -964,6 +964,15 @@ def test_results_say_how_they_are_asked(model):
         likewise.Evaluation({"ndcg@10": 1.0})["ndcg"]
 
 
+def test_parameters_are_those_that_were_taken():
+    ratings = {"user": [1, 1, 2, 2, 3, 3], "item": [1, 2, 1, 3, 2, 3], "rating": [5.0, 3.0, 4.0, 1.0, 2.0, 5.0]}
+    knn = likewise.ItemKnn(feedback="explicit").fit(ratings).model_.params
+    assert (knn["shrinkage"], knn["baseline_epochs"]) == (100, 10)
+    sgd = likewise.Sgd(factors=2, iterations=1)
+    assert sgd.fit(ratings).model_.params["bias_regularization"] == 0.9 == sgd.plan(ratings).parameters["bias_regularization"]
+    assert likewise.Bias(baseline_method="sgd").fit(ratings).model_.params["baseline_epochs"] == 20
+
+
 def test_a_value_beyond_float32_is_refused_without_a_warning():
     model = likewise.Als(factors=2, iterations=1).fit(([1, 1, 2], [1, 2, 2])).model_
     with warnings.catch_warnings():

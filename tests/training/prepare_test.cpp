@@ -12,6 +12,7 @@
 #include "algorithms/als/als.h"
 #include "algorithms/iteration_run.h"
 #include "algorithms/parameters/rules.h"
+#include "algorithms/sgd/setup.h"
 #include "likewise/evaluation.h"
 #include "likewise/recommender.h"
 #include "likewise/split.h"
@@ -268,6 +269,63 @@ TEST(Prepare, ValuesThatNothingLooksAtAreTold) {
     EXPECT_TRUE(prepare({.algorithm = algorithm}, alike).remarks.empty());
   }
   EXPECT_TRUE(prepare({.algorithm = "ease"}, counts).remarks.empty());
+}
+
+/// Also those that are absent, which a training takes a value for.
+TEST(Prepare, APlanHasTheValuesThatAreTaken) {
+  const Interactions ratings = generate(parse_shape("300x80x6000:explicit"), 1);
+  const auto plan = [&](const char* algorithm, std::vector<AskedParameter> asked = {}) {
+    if (std::string(algorithm).ends_with("knn")) asked.push_back({"feedback", "explicit"});
+    return prepare({.algorithm = algorithm, .parameters = std::move(asked)}, ratings).params;
+  };
+  const auto text = [](const TrainingParams& params, const char* name) {
+    return parameter_text(params, name);
+  };
+  for (const char* algorithm : {"item-knn", "user-knn"}) {
+    EXPECT_EQ(text(plan(algorithm), "shrinkage"), "100");
+    EXPECT_EQ(text(plan(algorithm), "baseline_epochs"), "10");
+    EXPECT_EQ(text(plan(algorithm, {{"baseline_method", "sgd"}}), "baseline_epochs"), "20");
+    EXPECT_EQ(text(plan(algorithm, {{"similarity", "msd"}}), "shrinkage"), "0");
+    EXPECT_EQ(text(plan(algorithm, {{"shrinkage", "7"}}), "shrinkage"), "7");
+  }
+  EXPECT_EQ(text(plan("bias"), "baseline_epochs"), "10");
+  EXPECT_EQ(text(plan("sgd"), "bias_regularization"), "0.9");
+  EXPECT_EQ(text(plan("sgd", {{"regularization", "0.5"}}), "bias_regularization"), "0.5");
+}
+
+/// Ratings times c have factors times sqrt(c), and predictions times c.
+TEST(Prepare, GradientDescentSuitsAnyScaleOfRatings) {
+  const Interactions ratings = generate(parse_shape("300x80x6000:explicit"), 1);
+  const TrainingRequest request{
+      .algorithm = "sgd", .parameters = {{"iterations", "10"}, {"factors", "8"}}, .device = "cpu"};
+  const TrainingPlan plan = prepare(request, ratings);
+  const auto& sgd = std::get<SgdParams>(plan.params);
+  EXPECT_NEAR(sgd.regularization, 0.8 * value_spread(ratings.by_user.view(), sgd).spread, 1e-3);
+  const Model usual = train(plan, ratings);
+  for (const float scale : {0.01F, 100.0F}) {
+    Interactions scaled = generate(parse_shape("300x80x6000:explicit"), 1);
+    for (float& value : scaled.by_user.values) value *= scale;
+    const Model model = train(prepare(request, scaled), scaled);
+    const Factors& a = *usual.factors();
+    const Factors& b = *model.factors();
+    double most = 0.0;
+    double off = 0.0;
+    for (Offset i = 0; i < a.item_bias.size(); ++i) {
+      EXPECT_NEAR(b.item_bias[i], scale * a.item_bias[i], 1e-3F * scale);
+    }
+    for (Index row = 0; row < a.users.rows(); ++row) {
+      for (Index j = 0; j < a.users.cols(); ++j) {
+        const double x = double{a.users.row(row)[j]};
+        most = std::max(most, std::abs(x));
+        off = std::max(off, std::abs(double{b.users.row(row)[j]} / std::sqrt(double{scale}) - x));
+      }
+    }
+    EXPECT_LT(off, 2e-3 * most) << scale;
+  }
+  const TrainingRequest logistic{.algorithm = "sgd", .parameters = {{"loss", "logistic"}}};
+  Interactions likes = generate(parse_shape("300x80x6000:explicit"), 1);
+  for (float& value : likes.by_user.values) value -= 3.0F;
+  EXPECT_EQ(parameter_text(prepare(logistic, likes).params, "regularization"), "0.9");
 }
 
 TEST(Prepare, NothingIsLearnedFromNothing) {

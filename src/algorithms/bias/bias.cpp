@@ -17,6 +17,11 @@ class Bias final : public AlgorithmOf<BiasParams> {
   using AlgorithmOf::AlgorithmOf;
 
   [[nodiscard]] std::string_view name() const override { return kBiasRow.name; }
+  [[nodiscard]] TrainingParams with_usual_values() const override {
+    BiasParams filled = params();
+    if (filled.baseline == BiasKind::kBiases) filled.baseline_epochs = filled.epochs();
+    return filled;
+  }
   void check_values(const CsrView& by_user) const override {
     likewise::check_values(by_user, params());
   }

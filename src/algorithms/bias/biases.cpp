@@ -38,7 +38,7 @@ void solve_biases(const CsrView& rows, double mean, const BiasValues& others, do
 void fit_als(const CsrView& by_user, double mean, const BiasParams& params,
              const RunControl& control, BiasValues& users, BiasValues& items) {
   const CsrMatrix by_item = transpose(by_user);
-  for (int epoch = 0; epoch < params.baseline_epochs.value_or(10); ++epoch) {
+  for (int epoch = 0; epoch < params.epochs(); ++epoch) {
     control.check();
     solve_biases(by_item.view(), mean, users, params.baseline_item_regularization, items);
     solve_biases(by_user, mean, items, params.baseline_user_regularization, users);
@@ -49,7 +49,7 @@ void fit_sgd(const CsrView& by_user, double mean, const BiasParams& params,
              const RunControl& control, BiasValues& users, BiasValues& items) {
   const double rate = params.baseline_learning_rate;
   const double lambda = params.baseline_regularization;
-  for (int epoch = 0; epoch < params.baseline_epochs.value_or(20); ++epoch) {
+  for (int epoch = 0; epoch < params.epochs(); ++epoch) {
     control.check();
     for (Index user = 0; user < by_user.rows; ++user) {
       double& b_u = users[static_cast<std::size_t>(user)];

@@ -97,6 +97,12 @@ class NearestNeighbours final : public AlgorithmOf<KnnParams> {
     if (params().side == Side::kUsers && parameter == "neighbours") return true;
     return parameter == "similarity" || (params().side == Side::kItems && parameter == "sum_scale");
   }
+  [[nodiscard]] TrainingParams with_usual_values() const override {
+    KnnParams filled = params();
+    filled.shrinkage = filled.usual_shrinkage();
+    if (filled.needs_biases()) filled.baseline_epochs = filled.bias_params().epochs();
+    return filled;
+  }
   void check_values(const CsrView& by_user) const override {
     likewise::check_values(by_user, params());
   }

@@ -49,7 +49,7 @@ namespace {
   PairFormula formula;
   formula.form = form_of(params);
   formula.min_support = params.min_support;
-  formula.shrinkage = params.shrinkage.value_or(about_baselines ? 100.0 : 0.0);
+  formula.shrinkage = params.usual_shrinkage();
   formula.lost_degrees = about_baselines ? 1.0 : 0.0;
   formula.amplification = params.amplification;
   formula.damping = damping_of(params);

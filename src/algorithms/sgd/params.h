@@ -34,9 +34,10 @@ struct Description<SgdParams> {
   static constexpr bool is_biased(const P& p) { return p.biases; }
 
   using Searched = std::optional<SearchRange>;
-  /// Such that each nu pulls a row of 100 ratings as much.
-  static Searched lambdas(const P& p, const P&) {
-    const double weight = power_of_100(1.0 - p.regularization_exponent);
+  /// Such that each nu pulls a row of 100 ratings as much; about what suits the values' spread.
+  static Searched lambdas(const P& p, const P& usual) {
+    const double weight =
+        power_of_100(1.0 - p.regularization_exponent) * usual.regularization / P{}.regularization;
     return log_range(0.01 * weight, weight);
   }
 
@@ -54,6 +55,7 @@ struct Description<SgdParams> {
           .kept_by_resume(),
       Parameter{"regularization", &P::regularization, "lambda: pulls factors and biases to 0"}
           .not_negative()
+          .left_open("from the data; 0.9 with {loss logistic}")
           .searched(lambdas),
       Parameter{"regularization_exponent", &P::regularization_exponent,
                 "nu: 1 takes lambda for every rating, 0 once for a row"}
@@ -63,7 +65,7 @@ struct Description<SgdParams> {
           .kept_by_resume(),
       Parameter{"bias_regularization", &P::bias_regularization, "lambda of the biases"}
           .not_negative()
-          .by_default("as {regularization}")
+          .left_open("as {regularization}; 0.9 without it")
           .only_if(is_biased, "{biases on}"),
       Parameter{"nonnegative", &P::nonnegative, "Factors of 0 and more: a step below 0 ends there"}
           .only_if(is_squared, "{loss squared}")

@@ -2,6 +2,7 @@
 #include "algorithms/sgd/sgd.h"
 
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -28,6 +29,16 @@ namespace {
 [[nodiscard]] SgdShape shape_of(const CsrView& by_user) {
   return {by_user.rows, by_user.cols, by_user.nnz()};
 }
+
+/// lambda of the factors for each unit of the values' spread, which makes 0.9 of 1 to 5 stars: with
+/// values times c, factors times sqrt(c) then cost as much beside losses times c^2.
+constexpr double kShareOfSpread = 0.8;
+/// Values beyond what these say are refused where they are checked.
+constexpr double kLeastLambda = 1e-12;
+constexpr double kMostLambda = 1e15;
+
+/// So many digits that a user can give the same again.
+[[nodiscard]] double rounded(double value) { return std::stod(fmt::format("{:.4g}", value)); }
 
 /// An iteration is an epoch.
 class SgdTrainer final : public Trainer {
@@ -121,6 +132,28 @@ class Sgd final : public AlgorithmOf<SgdParams> {
 
   [[nodiscard]] std::string_view name() const override { return kSgdRow.name; }
 
+  /// lambda = 0.8 spread, and lambda of the biases what it is by default: they are of the order of
+  /// the values.
+  [[nodiscard]] TrainingParams data_default_params(const CsrView& by_user,
+                                                   const GivenNames& given) const override {
+    SgdParams suited = params();
+    if (!follows_data("regularization", given)) return suited;
+    const double lambda = kShareOfSpread * value_spread(by_user, suited).spread;
+    if (!(lambda >= kLeastLambda && lambda <= kMostLambda)) return suited;  // refused later
+    if (!suited.bias_regularization) suited.bias_regularization = suited.regularization;
+    suited.regularization = rounded(lambda);
+    return suited;
+  }
+  [[nodiscard]] bool follows_data(std::string_view parameter,
+                                  const GivenNames& given) const override {
+    return parameter == "regularization" && params().loss == SgdLoss::kSquared &&
+           !given.has("regularization");
+  }
+  [[nodiscard]] TrainingParams with_usual_values() const override {
+    SgdParams filled = params();
+    if (filled.biases) filled.bias_regularization = bias_lambda(filled);
+    return filled;
+  }
   void check_values(const CsrView& by_user) const override {
     likewise::check_values(by_user, params());
   }
