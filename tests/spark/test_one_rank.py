@@ -51,8 +51,8 @@ def killed(plan, monkeypatch):
     """A training that ended behind its checkpoint of iteration 4."""
     save = Checkpoints.save
 
-    def save_and_die(self, iteration, users, items):
-        save(self, iteration, users, items)
+    def save_and_die(self, iteration, *tables):
+        save(self, iteration, *tables)
         if iteration == 4:
             raise Killed
 
