@@ -15,7 +15,7 @@ import pyarrow.fs as pafs
 
 Table = npt.NDArray[np.float32]
 Changes = tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16], Table]
-KINDS = [(np.float32, 2), (np.float32, 2), (np.uint16, 1), (np.uint16, 1), (np.float32, 1)]
+KINDS = [("float32", 2), ("float32", 2), ("uint16", 1), ("uint16", 1), ("float32", 1)]
 
 
 def open_folder(path: str) -> tuple[Any, str]:
@@ -98,7 +98,7 @@ class Checkpoints:
                 tables = [np.array(pa.ipc.read_tensor(file).to_numpy()) for _ in KINDS]
             except pa.ArrowInvalid as error:
                 raise ValueError(f"{path} is no checkpoint ({error}): delete it") from error
-        if [(table.dtype, table.ndim) for table in tables] != KINDS:
+        if [(table.dtype.name, table.ndim) for table in tables] != KINDS:
             raise ValueError(f"{path} is no checkpoint of factors: delete it")
         users, items, *changes = tables
         return users, items, (changes[0], changes[1], changes[2])

@@ -214,11 +214,11 @@ def train(member: Member, batches: Iterable[pa.RecordBatch]
             taking += time.perf_counter() - started
         common = set(notes[0]["kept"]).intersection(*(note["kept"] for note in notes))
         done = max(common, default=0)
-        start = kept.load(done) if kept and done else (None, None, None)
+        started_users, started_items, changes = kept.load(done) if kept and done else (None, None, None)
         started = time.perf_counter()
-        interactions, repeated, remarks = rank.begin(*start[:2], done, start[2])
+        interactions, repeated, remarks = rank.begin(started_users, started_items, done, changes)
         beginning = time.perf_counter() - started
-        start = (None, None, None)
+        started_users = started_items = changes = None
         objectives: list[float] = []
         seconds: list[float] = []
         for iteration in range(done + 1, plan.iterations + 1):
