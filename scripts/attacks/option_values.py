@@ -23,12 +23,13 @@ HARMLESS = {
         "item-features", "item-features-columns", "user-features", "user-features-columns", "feature-regularization")},
     "predict --clip": "predictions may all be on the scale", "evaluate --clip": "the same",
     "predict --duplicates": "a pair is predicted once", "evaluate --duplicates": "a like is a like",
+    "recommend --duplicates": "the same, of new users",
 }
 # Of these pairs the second may leave the first nothing to do.
 IDLE_BESIDE = {
     ("--feedback", "--prediction"), ("--feedback", "--similarity"),  # all that it chooses there
     ("--min-support", "--min-item-count"), ("--min-support", "--min-user-count"),  # rare rows gone
-    ("--neighbours", "--min-support"), ("--neighbours", "--min-item-count"),  # few are left
+    ("--neighbours", "--min-support"), ("--neighbours", "--min-item-count"), ("--amplification", "--min-support"),  # few are left
     ("--new", "--columns"),  # other users
     ("--clip", "--duplicates"),  # sums stretch the scale
     ("--clip", "--min-item-count"), ("--clip", "--min-user-count"),  # averages of a few: in range
