@@ -42,20 +42,11 @@ using Trials = std::vector<const TuneTrial*>;
   return facts;
 }
 
-/// Nothing where the parameter has no effect, or no value.
-[[nodiscard]] std::optional<std::string> value_of(const SearchedParameter& parameter,
-                                                  const TuneTrial& trial) {
-  std::string text = parameter_text(trial.params, parameter.name);
-  if (text == "none" && parameter.choices.empty()) return {};
-  if (!parameter_needs(trial.params, parameter.name).empty()) return {};
-  return text;
-}
-
 /// What was searched of it: "factors 64, iterations 15".
 [[nodiscard]] std::string searched_text(const TuneResult& result, const TuneTrial& trial) {
   std::vector<std::string> parts;
   for (const SearchedParameter& one : result.searched(trial)) {
-    if (const auto value = value_of(one, trial)) {
+    if (const auto value = shown_value(one, trial)) {
       parts.push_back(fmt::format("{} {}", one.name, *value));
     }
   }
@@ -180,7 +171,7 @@ using Trials = std::vector<const TuneTrial*>;
                   {{"trials", {}, true}, {"the best", {}, true}}};
   chart.log_x = parameter.log;
   for (const TuneTrial* trial : ranked) {
-    const std::optional<std::string> value = value_of(parameter, *trial);
+    const std::optional<std::string> value = shown_value(parameter, *trial);
     if (!value) continue;
     chart.series[trial == ranked.front() ? 1 : 0].points.emplace_back(std::stod(*value),
                                                                       *trial->value);
@@ -193,7 +184,7 @@ using Trials = std::vector<const TuneTrial*>;
                                        const Trials& ranked) {
   std::vector<Bar> bars;
   for (const TuneTrial* trial : ranked) {
-    const std::optional<std::string> value = value_of(parameter, *trial);
+    const std::optional<std::string> value = shown_value(parameter, *trial);
     if (!value) continue;
     const auto known = std::ranges::find(bars, *value, &Bar::label);
     if (known == bars.end()) {
@@ -210,7 +201,7 @@ using Trials = std::vector<const TuneTrial*>;
 [[nodiscard]] bool differs(const SearchedParameter& parameter, const Trials& trials) {
   std::set<std::string> values;
   for (const TuneTrial* trial : trials) {
-    if (const auto value = value_of(parameter, *trial)) values.insert(*value);
+    if (const auto value = shown_value(parameter, *trial)) values.insert(*value);
   }
   return values.size() > 1;
 }

@@ -57,10 +57,9 @@ constexpr std::size_t kShownInText = 5;
 [[nodiscard]] Json parameters_json(const TuneResult& result, const TuneTrial& trial) {
   Json out = Json::object();
   for (const SearchedParameter& one : result.searched(trial)) {
-    const std::string text = parameter_text(trial.params, one.name);
-    if ((text == "none" && one.choices.empty()) || !parameter_needs(trial.params, one.name).empty())
-      continue;
-    out[std::string(one.name)] = one.choices.empty() ? Json::parse(text) : Json(text);
+    const std::optional<std::string> text = shown_value(one, trial);
+    if (!text) continue;
+    out[std::string(one.name)] = one.choices.empty() ? Json::parse(*text) : Json(*text);
   }
   return out;
 }
@@ -91,6 +90,13 @@ std::string best_so_far(const TuneResult& result) {
   return fmt::format("{} {:.4f}{} by {}", result.metric.key, TuneResult::value_of(*best),
                      parts.empty() ? "" : fmt::format(" ({})", parts),
                      algorithm_name(best->params));
+}
+
+std::optional<std::string> shown_value(const SearchedParameter& parameter, const TuneTrial& trial) {
+  std::string text = parameter_text(trial.params, parameter.name);
+  if (text == "none" && parameter.choices.empty()) return {};
+  if (!parameter_needs(trial.params, parameter.name).empty()) return {};
+  return text;
 }
 
 bool beats_baseline(const TuneResult& result, const TuneTrial& trial) {

@@ -2,6 +2,7 @@
 /// What `likewise tune` shows of a search: text, JSON and a page.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -31,6 +32,9 @@ struct SearchReport {
 
 /// "ndcg@10 0.3121 by als", after a final round "ndcg@10 0.3121 (mean of 3 parts) by als".
 [[nodiscard]] std::string best_so_far(const TuneResult& result);
+/// Of a parameter, for people; nothing where it has no effect, or no value.
+[[nodiscard]] std::optional<std::string> shown_value(const SearchedParameter& parameter,
+                                                     const TuneTrial& trial);
 /// A trial that has a value.
 [[nodiscard]] bool beats_baseline(const TuneResult& result, const TuneTrial& trial);
 /// Empty where all users with something held out are ranked.

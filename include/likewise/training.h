@@ -180,11 +180,12 @@ struct TrainingRun {
 
 /// Trains on `data`, which the plan was made for and whose ids and matrix the model shares.
 /// Deterministic in (data, plan): neither threads nor the order of rows in a file matter. A model
-/// that is resumed becomes the one that training without a break would have given, to the bit where
-/// it is a checkpoint or was stopped; data (users and items) and parameters that a training is
-/// begun with must be those of the model, and one that is over already comes back as it is. Errors:
-/// kInvalidArgument for members of `run` that the plan has no use for, or that it lacks; kNumerical
-/// (names side, row and count), kCancelled, kOutOfMemory, kDevice, and kIo for a checkpoint.
+/// that is resumed becomes the one that training without a break would have given, bit-identical
+/// where it is a checkpoint or was stopped; data (users and items) and parameters that a training
+/// is begun with must be those of the model, and one that is over already comes back as it is.
+/// Errors: kInvalidArgument for members of `run` that the plan has no use for, or that it lacks;
+/// kNumerical (names side, row and count), kCancelled, kOutOfMemory, kDevice, and kIo for a
+/// checkpoint.
 [[nodiscard]] Model train(const TrainingPlan& plan, const Interactions& data,
                           const TrainingRun& run = {});
 

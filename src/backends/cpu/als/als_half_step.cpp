@@ -93,6 +93,7 @@ void leave_basis(const AlsRowContext& context, Matrix& z, std::span<const Index>
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const float* from = x.row(static_cast<Index>(r));
     const std::span<float> row = to.factors.row_span(rows[r]);
+    sums[r] = {};
     if (to.changes != nullptr) {
       sums[r] = note_changes(row, from, to.changes->numbers.data() + Offset{rows[r]} * factors);
     }
@@ -206,7 +207,6 @@ AlsSums AlsHalfStep::solve_block(const AlsRowContext& context, const AlsSolvedRo
   }
   const std::span<ChangeSums> changes = std::span(worker.changes).first(rows.size());
   leave_basis(context, worker.z, rows, worker.x, solved, changes);
-  if (solved.changes == nullptr) return sums;
   for (const ChangeSums& of_row : changes) sums.changes += of_row;
   return sums;
 }

@@ -4,6 +4,7 @@
 #include "backends/cuda/als/tables/als_tables.h"
 #include "backends/cuda/device/check.h"
 #include "backends/cuda/device/mma.cuh"
+#include "backends/cuda/device/warp.cuh"
 #include "backends/jobs/als_changes.h"
 
 namespace likewise::cuda {
@@ -70,13 +71,6 @@ __global__ void regularized_gram_kernel(const double* gram, int width, int padde
   }
 }
 
-__device__ __forceinline__ double sum_of_warp(double value) {
-  for (int distance = 16; distance > 0; distance /= 2) {
-    value += __shfl_xor_sync(0xffffffffU, value, distance);
-  }
-  return value;
-}
-
 __global__ void regularization_kernel(const float* table, Index rows, int padded, int width,
                                       const float* bias, const float* regularization, double* out) {
   const int lane = threadIdx.x % 32;
@@ -86,7 +80,7 @@ __global__ void regularization_kernel(const float* table, Index rows, int padded
       const double x = table[r * padded + c];
       square += x * x;
     }
-    square = sum_of_warp(square);
+    square = warp_sum(square);
     if (lane > 0) continue;
     if (bias != nullptr) square += static_cast<double>(bias[r]) * bias[r];
     out[r] = regularization[r] * square;
@@ -124,8 +118,8 @@ __global__ void keep_changes_kernel(const float* solutions, Index rows, int padd
       }
       table[r * padded + c] = now;
     }
-    square = sum_of_warp(square);
-    last_square = sum_of_warp(last_square);
+    square = warp_sum(square);
+    last_square = warp_sum(last_square);
     if (lane > 0) continue;
     squares[r] = square;
     last_squares[r] = last_square;
