@@ -30,6 +30,7 @@ export class Search {
   #timer = 0;
   #found = [];
   #active = -1;
+  #entered = false; // Enter was pressed before the titles for what is typed came
   #isTaken;
   #take;
 
@@ -54,6 +55,8 @@ export class Search {
 
   #later() {
     clearTimeout(this.#timer);
+    this.#entered = false;
+    this.#list.setAttribute("aria-busy", "true");
     this.#timer = setTimeout(() => this.#search(), kPause);
   }
 
@@ -66,18 +69,23 @@ export class Search {
       learnTitles(items);
       if (document.activeElement === this.#input) this.#show(items, query);
     } catch (error) {
-      if (!isOutdated(error)) this.#say(error.message);
+      if (isOutdated(error)) return;
+      this.#close();
+      this.#say(error.message);
     }
   }
 
   #show(items, query) {
+    const chosen = this.#found[this.#active]?.item;
     this.#found = items;
     this.#list.replaceChildren(...items.map((item, place) => this.#option(item, place, query)));
     this.#list.hidden = items.length === 0;
     this.#input.setAttribute("aria-expanded", String(items.length > 0));
-    this.#activate(-1);
+    this.#list.removeAttribute("aria-busy");
+    this.#activate(items.findIndex(({ item }) => item === chosen));
     this.#say(items.length === 0 ? `No title holds “${query}”.` : "");
     if (items.length > 0) announce(`${counted(items.length, "title")} found. Up and down keys choose.`);
+    if (this.#entered && items.length > 0) this.#choose(0);
   }
 
   #option({ item, title }, place, query) {
@@ -106,7 +114,9 @@ export class Search {
   #close() {
     clearTimeout(this.#timer);
     this.#latest.next();
+    this.#entered = false;
     this.#list.hidden = true;
+    this.#list.removeAttribute("aria-busy");
     this.#input.setAttribute("aria-expanded", "false");
     this.#activate(-1);
     this.#say("");
@@ -125,6 +135,8 @@ export class Search {
     if (event.key === "Escape") {
       if (!open) this.#input.value = "";
       this.#close();
+    } else if (event.key === "Enter" && this.#active < 0 && this.#list.hasAttribute("aria-busy")) {
+      this.#entered = true;
     } else if (event.key === "Enter" && open) {
       this.#choose(Math.max(0, this.#active));
     } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
