@@ -79,7 +79,7 @@ using Trials = std::vector<const TuneTrial*>;
 [[nodiscard]] std::string trials_table(const TuneResult& result) {
   Trials order = result.ranked();
   const auto place = std::ranges::find_if(
-      order, [&](const TuneTrial* trial) { return !beats_baseline(result, *trial); });
+      order, [&](const TuneTrial* trial) { return !result.beats_baseline(*trial); });
   PageTable table{trial_columns(result), {}, static_cast<std::size_t>(place - order.begin())};
   order.insert(place, &result.baseline);
   for (const TuneTrial* trial : order) table.rows.push_back(trial_row(result, *trial));
@@ -113,7 +113,10 @@ using Trials = std::vector<const TuneTrial*>;
   return lines_section("Without a value", "Trials that were not trained or not measured, and why.",
                        result.failures()) +
          lines_section("Not searched", "Algorithms that had no trial, and why.", result.left_out) +
-         lines_section("Notes", "What is searched in place of what was asked for.", result.notes);
+         lines_section(
+             "Notes",
+             "What is searched in place of what was asked for, and what does nothing for some.",
+             result.notes);
 }
 
 /// Every trial, the best so far, and the baseline, against the seconds of the search.

@@ -44,7 +44,7 @@ constexpr std::size_t kShownInText = 5;
   const std::vector<const TuneTrial*> ranked = result.ranked();
   bool shown = false;
   for (std::size_t i = 0; i < std::min(kShownInText, ranked.size()); ++i) {
-    if (!shown && !beats_baseline(result, *ranked[i])) {
+    if (!shown && !result.beats_baseline(*ranked[i])) {
       add(result.baseline);
       shown = true;
     }
@@ -97,10 +97,6 @@ std::optional<std::string> shown_value(const SearchedParameter& parameter, const
   if (text == "none" && parameter.choices.empty()) return {};
   if (!parameter_needs(trial.params, parameter.name).empty()) return {};
   return text;
-}
-
-bool beats_baseline(const TuneResult& result, const TuneTrial& trial) {
-  return is_better(result.metric, TuneResult::value_of(trial), result.baseline_beside(trial));
 }
 
 std::string not_ranked(const TuneResult& result) {

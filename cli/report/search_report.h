@@ -35,8 +35,6 @@ struct SearchReport {
 /// Of a parameter, for people; nothing where it has no effect, or no value.
 [[nodiscard]] std::optional<std::string> shown_value(const SearchedParameter& parameter,
                                                      const TuneTrial& trial);
-/// A trial that has a value.
-[[nodiscard]] bool beats_baseline(const TuneResult& result, const TuneTrial& trial);
 /// Empty where all users with something held out are ranked.
 [[nodiscard]] std::string not_ranked(const TuneResult& result);
 

@@ -100,7 +100,7 @@ struct Tune {
                                counted(std::ssize(result.trials), "trial"), best_so_far(result)));
     };
     TuneResult result = tune(data, options, how);
-    for (const std::string& note : result.notes) progress.say(note);
+    for (std::string& note : result.notes) progress.say(note = spelled(note, as_option));
     for (const std::string& why : result.left_out) progress.say("not searched: " + why);
     result.left_out.insert(result.left_out.begin(), not_trained.begin(), not_trained.end());
     if (!result.model) say_stopped(result, journal_path);

@@ -130,7 +130,8 @@ struct TuneResult {
   Index measured_users = 0;
   /// Lines of the journal to resume that are broken: what they noted was trained again.
   std::vector<std::size_t> broken_lines{};
-  /// Of algorithms that a budget of time is too short for: what is searched instead.
+  /// Of algorithms that a budget of time is too short for: what is searched instead. And which
+  /// algorithms do not see that values fade. They may hold parameters as mention() writes them.
   std::vector<std::string> notes{};
   /// Algorithms that it is too short for, and those whose turn did not come, with the reason.
   std::vector<std::string> left_out{};
@@ -160,8 +161,9 @@ struct TuneResult {
   /// What was searched of a trial's algorithm, with the ranges beside its values; nothing of the
   /// baseline.
   [[nodiscard]] std::vector<SearchedParameter> searched(const TuneTrial& trial) const;
-  /// Whether the best trial is better than the baseline: by final values, where it has one.
-  [[nodiscard]] bool beats_baseline() const;
+  /// Whether a trial with a value is better than the baseline: by final values, where it has one.
+  [[nodiscard]] bool beats_baseline(const TuneTrial& trial) const;
+  [[nodiscard]] bool beats_baseline() const;  ///< whether the best trial is
   /// What says how good a trial with a value is: its final value, or where it has none its value.
   [[nodiscard]] static double value_of(const TuneTrial& trial);
   /// The baseline's on the same parts; it needs a value.

@@ -43,7 +43,7 @@ class Search:
     measured_users  on whom trials were measured: the others, or fewer where a budget of time is short of
                     lists for all
     left_out        algorithms that were not searched, and why; notes: what is searched in place of what
-                    was asked for
+                    was asked for, and which algorithms a half-life does nothing for
     warning         what is wrong with the winner, as that nothing beats the baseline; else empty
     importance      (algorithm, parameter, share): how much of what trials differ in the parameter
                     explains, from 0 to 1, the largest first; of algorithms with 8 trials or more

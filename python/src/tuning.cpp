@@ -50,7 +50,9 @@ namespace {
   told["higher_is_better"] = higher_is_better(result.metric.name);
   told["beats_baseline"] = result.beats_baseline();
   told["warning"] = result.warning();
-  told["notes"] = result.notes;
+  nb::list notes;
+  for (const std::string& note : result.notes) notes.append(spelled(note, as_keyword));
+  told["notes"] = notes;
   told["final_parts"] = result.final_parts;
   told["validation_users"] = result.validation_users;
   told["users_not_ranked"] = result.users_not_ranked;

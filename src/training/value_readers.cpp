@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training/value_readers.h"
 
+#include <string_view>
 #include <variant>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "likewise/error.h"
 
@@ -40,6 +43,17 @@ void require_fading_read(const Interactions& data, const TrainingParams& params)
   if (!data.faded || reads_values(params)) return;
   throw Error(ErrorKind::kInvalidArgument, fmt::format("{} would do nothing here: {}",
                                                        mention("half_life"), alike_text(params)));
+}
+
+std::string note_on_fading(const Interactions& data, std::span<const TrainingParams> searched) {
+  std::vector<std::string_view> blind;
+  for (const TrainingParams& params : searched) {
+    if (!reads_values(params)) blind.push_back(algorithm_name(params));
+  }
+  if (!data.faded || blind.empty()) return {};
+  if (blind.size() == searched.size()) require_fading_read(data, searched.front());
+  return fmt::format("{} does nothing for {}: all values above 0 count alike there",
+                     mention("half_life"), fmt::join(blind, ", "));
 }
 
 }  // namespace likewise

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "likewise/interactions.h"
@@ -18,5 +19,10 @@ namespace likewise {
 /// Throws Error(kInvalidArgument) where the values of `data` fade and a training with these
 /// parameters would not see it.
 void require_fading_read(const Interactions& data, const TrainingParams& params);
+
+/// Of a search among trainings with these parameters: throws where none of them would see it, and
+/// else says which ones would not. Empty where all do, and where no values fade.
+[[nodiscard]] std::string note_on_fading(const Interactions& data,
+                                         std::span<const TrainingParams> searched);
 
 }  // namespace likewise

@@ -147,10 +147,13 @@ std::string TuneResult::parts_text(const TuneTrial& trial) const {
   return trial.final_value ? fmt::format("mean of {} parts", final_parts) : "";
 }
 
+bool TuneResult::beats_baseline(const TuneTrial& trial) const {
+  return is_better(metric, value_of(trial), baseline_beside(trial));
+}
+
 bool TuneResult::beats_baseline() const {
   const TuneTrial* winner = best();
-  return winner != nullptr && baseline.value &&
-         is_better(metric, value_of(*winner), baseline_beside(*winner));
+  return winner != nullptr && baseline.value && beats_baseline(*winner);
 }
 
 std::string TuneResult::warning() const {

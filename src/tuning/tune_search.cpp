@@ -20,6 +20,7 @@
 #include "training/cost.h"
 #include "training/train.h"
 #include "training/validation.h"
+#include "training/value_readers.h"
 #include "tuning/halving.h"
 #include "tuning/validation_sample.h"
 
@@ -209,6 +210,8 @@ TuneSearch::TuneSearch(const Interactions& train_part, const Interactions& valid
     defaults.push_back(
         with_data_defaults(train_part.by_user.view(), default_params(name, options.feedback)));
   }
+  const std::string note = note_on_fading(train_part, defaults);
+  if (!note.empty()) result_.notes.push_back(note);
   const double share = fair_share(defaults);
   for (const TrainingParams& params : defaults) add_algorithm(params, share);
   const Offset all =

@@ -137,11 +137,14 @@ def open_page(browser):
 
 @pytest.fixture
 def picture(request):
-    """`picture(page, name)` keeps a picture where LIKEWISE_SCREENSHOTS names a folder."""
+    """`picture(page, name)` keeps a picture where LIKEWISE_SCREENSHOTS names a folder; of `paper` a PDF too."""
     folder = os.environ.get("LIKEWISE_SCREENSHOTS")
 
-    def take(page, name):
-        if folder:
-            page.screenshot(path=f"{folder}/{name}.png", full_page=True)
+    def take(page, name, paper=False):
+        if not folder:
+            return
+        page.screenshot(path=f"{folder}/{name.replace('/', '-')}.png", full_page=True)
+        if paper:
+            page.pdf(path=f"{folder}/{name.replace('/', '-')}.pdf", format="A4", print_background=True)
 
     return take

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pages that the program writes, in a real browser: at three widths, light, dark and on paper."""
-import os
 import pathlib
 import re
 
 import pytest
 
-from conftest import PROGRAM, run
+from conftest import run
 
 HERE = pathlib.Path(__file__).parent
 CONTRASTS = (HERE / "checks.js").read_text(encoding="utf-8")
 LAYOUT = (HERE / "reports.js").read_text(encoding="utf-8")
-PICTURES = pathlib.Path(os.environ.get("LIKEWISE_SCREENSHOTS") or pathlib.Path(PROGRAM).parents[1] / "pictures")
 LONG = "a name of sixty letters and more, as people call what they tried last night"
 PAGES = ["demo/report", "train", "ratings", "neighbours", "tune", "tune-ratings", "compare", "data"]
 
@@ -50,7 +48,6 @@ def reports(browser, tmp_path_factory):  # the browser first: without one no pag
     folder = tmp_path_factory.mktemp("reports")
     write_data(folder)
     write_pages(folder)
-    PICTURES.mkdir(exist_ok=True)
     return folder
 
 
@@ -59,21 +56,17 @@ def opened(open_page, reports, name, **options):
     return open_page(address, **options)
 
 
-def take(page, name):
-    page.screenshot(path=PICTURES / f"{name.replace('/', '-')}.png", full_page=True)
-
-
 def unfold(page):
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_readable_at_every_width(name, dark, reports, open_page):
+def test_a_page_is_readable_at_every_width(name, dark, reports, open_page, picture):
     page = opened(open_page, reports, name, dark=dark)
     for width in (1280, 768, 375):
         page.set_viewport_size({"width": width, "height": 900})
-        take(page, f"{name}-{width}-{'dark' if dark else 'light'}")
+        picture(page, f"{name}-{width}-{'dark' if dark else 'light'}")
         unfold(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{name} at {width}"
         assert page.evaluate(LAYOUT) == [], f"{name} at {width}"
@@ -81,7 +74,7 @@ def test_a_page_is_readable_at_every_width(name, dark, reports, open_page):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_whole_on_paper(name, reports, open_page):
+def test_a_page_is_whole_on_paper(name, reports, open_page, picture):
     page = opened(open_page, reports, name, dark=True)
     page.emulate_media(media="print")
     page.set_viewport_size({"width": 718, "height": 1000})  # A4 with Chromium's margins
@@ -89,9 +82,7 @@ def test_a_page_is_whole_on_paper(name, reports, open_page):
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
     assert page.evaluate("[...document.querySelectorAll('.cut')].filter((one) => one.scrollWidth > one.clientWidth + 1).length") == 0
     assert page.evaluate(CONTRASTS) == [], name
-    take(page, f"{name}-print")
-    page.pdf(path=PICTURES / f"{name.replace('/', '-')}.pdf", format="A4", print_background=True)
-    assert (PICTURES / f"{name.replace('/', '-')}.pdf").read_bytes().startswith(b"%PDF")
+    picture(page, f"{name}-print", paper=True)
 
 
 def column(page, name):

@@ -141,6 +141,20 @@ TEST(Tune, NothingToValidateOnIsSaid) {
               HasSubstr("nothing to rank"));
 }
 
+TEST(Tune, SaysWhichAlgorithmsDoNotSeeThatValuesFade) {
+  Interactions faded = generate(parse_shape("200x60x4000"), 5);
+  faded.faded = true;
+  const std::vector<std::string> notes = search(faded, few(2)).notes;
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(spelled(notes.front()),
+            "half_life does nothing for als: all values above 0 count alike there");
+  EXPECT_THAT(search(faded, few(1, {"item-knn"})).notes, testing::IsEmpty());
+  const std::string why = test::error_of(ErrorKind::kInvalidArgument, [&] {
+    (void)search(faded, few(2, {"als", "bpr"}));
+  });
+  EXPECT_THAT(why, HasSubstr("would do nothing here: als takes all values above 0 alike"));
+}
+
 TEST(Tune, TheSameSeedTheSameSearchWhateverTheThreads) {
   std::vector<std::string> first;
   for (const int threads : {1, 2, 3}) {
