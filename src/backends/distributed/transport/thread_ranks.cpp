@@ -118,6 +118,10 @@ class MeetingPlace {
     changed_.notify_all();
   }
 
+  [[nodiscard]] bool all_met(Offset meeting) const {
+    return std::ranges::all_of(met_, [meeting](Offset met) { return met >= meeting; });
+  }
+
   [[nodiscard]] std::vector<int> absent(Offset meeting, bool only_ended) const {
     std::vector<int> ranks;
     for (std::size_t r = 0; r < met_.size(); ++r) {
@@ -138,10 +142,16 @@ class MeetingPlace {
   void meet(int rank, std::string_view call, std::unique_lock<std::mutex>& lock) {
     if (failure_) leave(rank, lock);
     const Offset meeting = ++met_[static_cast<std::size_t>(rank)];
-    changed_.notify_all();
+    if (all_met(meeting)) {  // the last to come wakes the others, who wait for nobody else
+      lock.unlock();         // or they would wait again, for this
+      changed_.notify_all();
+      lock.lock();
+      if (failure_) leave(rank, lock);  // others may have left meanwhile
+      return;
+    }
     const auto deadline = std::chrono::steady_clock::now() + patience_;
     while (!failure_) {
-      if (absent(meeting, false).empty()) return;
+      if (all_met(meeting)) return;
       if (const auto gone = absent(meeting, true); !gone.empty()) {
         fail_locked(ErrorKind::kDevice,
                     fmt::format("{} of {} ended before {}, where rank {} waits", ranks_text(gone),
@@ -150,8 +160,8 @@ class MeetingPlace {
         break;
       }
       if (changed_.wait_until(lock, deadline) == std::cv_status::timeout && !failure_) {
+        if (all_met(meeting)) return;
         const auto missing = absent(meeting, false);
-        if (missing.empty()) return;
         fail_locked(ErrorKind::kDevice,
                     fmt::format("{} of {} did not come to {} within {:.3g} s of rank {}",
                                 ranks_text(missing), size(), call,
