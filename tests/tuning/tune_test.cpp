@@ -963,7 +963,7 @@ TEST(Tune, ATrainingThatIsTooLongForTheBudgetIsBrokenOff) {
   run.now = [&] { return state.now(); };
   TuneOptions options = few(1, {"item-knn", "als", "user-knn"});
   options.budget = parse_budget("3s");
-  run.on_trial = [&](const TuneProgress&) { state.clock.move_on(20); };  // what an als takes
+  run.on_trial = [&](const TuneProgress&) { state.clock.move_on(100); };  // what an als takes
   const TuneResult result = tune(data(), options, run);
   ASSERT_TRUE(result.model);
   EXPECT_EQ(result.model->algorithm(), "als");

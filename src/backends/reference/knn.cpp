@@ -55,8 +55,8 @@ class ReferenceKnnSearch final : public KnnSearch {
     const auto values = rows_.weights.row_values(y);
     PairSums sum;
     for (Offset e = queries.offsets[x]; e < queries.offsets[x + 1]; ++e) {
-      const auto found = std::ranges::find(columns, queries.columns[e]);
-      if (found == columns.end()) continue;
+      const auto found = std::ranges::lower_bound(columns, queries.columns[e]);
+      if (found == columns.end() || *found != queries.columns[e]) continue;
       const double a = queries.values[e];
       const double b = values[static_cast<std::size_t>(found - columns.begin())];
       sum.n += 1.0;
