@@ -71,7 +71,7 @@ if(NOT IS_ABSOLUTE ${runtime})
 endif()
 file(GLOB fuzz_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/python_package/test_fuzz.py)
 add_test(NAME sanitize-address-undefined-python WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
-  COMMAND ${Python_EXECUTABLE} -B -m pytest -q -p no:cacheprovider
+  COMMAND ${Python_EXECUTABLE} -m pytest -q -p no:cacheprovider
     ${CMAKE_CURRENT_SOURCE_DIR}/packages/sanitized_package.py ${fuzz_tests})
 # Python itself frees nothing at its end. llvm-symbolizer, the usual choice, hangs under LD_PRELOAD.
 find_program(ADDR2LINE addr2line REQUIRED)
