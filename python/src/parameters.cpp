@@ -192,6 +192,10 @@ std::string as_keyword(std::string_view parameter, std::string_view value) {
   return ((((text += "=") += quote) += value) += quote);
 }
 
+void add_notes(const std::vector<std::string>& notes, nb::list& to) {
+  for (const std::string& note : notes) to.append(spelled(note, as_keyword));
+}
+
 TrainingRequest request_of(const nb::dict& given) {
   TrainingRequest request;
   request.algorithm = nb::cast<std::string>(given["algorithm"]);

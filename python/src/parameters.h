@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "binding.h"
 #include "likewise/training.h"
@@ -21,6 +22,8 @@ void ask_for(const nb::object& device, TrainingRequest& request);
 
 /// A parameter of the library as Python writes it: cg_steps=3, solver="cg". A Spelling.
 [[nodiscard]] std::string as_keyword(std::string_view parameter, std::string_view value);
+/// Appends notes of the library, with their parameters written so.
+void add_notes(const std::vector<std::string>& notes, nb::list& to);
 
 /// What each parameter of an algorithm is called, may be, means and defaults to.
 [[nodiscard]] nb::list parameters(const std::string& algorithm);

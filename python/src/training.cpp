@@ -53,10 +53,6 @@ struct Measured {
   return prepare(request, *data.interactions);
 }
 
-void add_notes(const std::vector<std::string>& notes, nb::list& to) {
-  for (const std::string& note : notes) to.append(spelled(note, as_keyword));
-}
-
 /// What a training of these parameters on these data would do, as likewise.TrainingPlan has it.
 [[nodiscard]] nb::dict plan_training(const Data& data, const nb::dict& given,
                                      const nb::object& device, bool validates,

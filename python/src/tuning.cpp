@@ -51,7 +51,7 @@ namespace {
   told["beats_baseline"] = result.beats_baseline();
   told["warning"] = result.warning();
   nb::list notes;
-  for (const std::string& note : result.notes) notes.append(spelled(note, as_keyword));
+  add_notes(result.notes, notes);
   told["notes"] = notes;
   told["final_parts"] = result.final_parts;
   told["validation_users"] = result.validation_users;

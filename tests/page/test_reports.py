@@ -82,6 +82,7 @@ def test_a_page_is_whole_on_paper(name, reports, open_page, picture):
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
     assert page.evaluate("[...document.querySelectorAll('.cut')].filter((one) => one.scrollWidth > one.clientWidth + 1).length") == 0
     assert page.evaluate(CONTRASTS) == [], name
+    assert page.pdf(format="A4", print_background=True).startswith(b"%PDF")
     picture(page, f"{name}-print", paper=True)
 
 
