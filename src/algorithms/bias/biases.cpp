@@ -19,7 +19,7 @@ namespace {
 
 using BiasValues = std::vector<double>;
 
-[[nodiscard]] double mean_value(const CsrView& matrix) {
+[[nodiscard]] double mean_rating(const CsrView& matrix) {
   double sum = 0.0;
   for (Offset e = 0; e < matrix.nnz(); ++e) sum += double{matrix.values[e]};
   return matrix.nnz() == 0 ? 0.0 : sum / static_cast<double>(matrix.nnz());
@@ -124,7 +124,7 @@ void BiasParams::validate() const {
 Biases train_biases(const CsrView& by_user, const BiasParams& params, const RunControl& control) {
   params.validate();
   check_values(by_user, params);
-  const double mean = mean_value(by_user);
+  const double mean = mean_rating(by_user);
   switch (params.baseline) {
     case BiasKind::kGlobalMean:
       return {{}, {}, static_cast<float>(mean)};

@@ -11,7 +11,7 @@
 namespace likewise {
 namespace {
 
-constexpr Offset kBlock = Offset{1} << 14;
+constexpr Offset kUsersPerBlock = Offset{1} << 14;
 constexpr double kSigma = 1.2;       // of the logarithm of a user's count: MovieLens and Netflix
 constexpr double kFloorShare = 7.0;  // mean / floor: 144 / 20 at MovieLens-20M
 constexpr double kHighestFloor = 20.0;
@@ -36,7 +36,7 @@ CountRule rule_for(const SyntheticShape& shape) {
 
 Array<float> draw_weights(Index users, std::uint64_t seed) {
   auto weights = Array<float>::uninitialized(users);
-  parallel_for(users, kBlock, [&](Offset user) {
+  parallel_for(users, kUsersPerBlock, [&](Offset user) {
     CounterRandom random(seed, kStreamCounts, static_cast<std::uint64_t>(user));
     weights[user] = static_cast<float>(std::exp(kSigma * random.normal()));
   });
@@ -44,8 +44,8 @@ Array<float> draw_weights(Index users, std::uint64_t seed) {
 }
 
 Offset total_count(const Array<float>& weights, const CountRule& rule, float scale) {
-  std::vector<Offset> sums(static_cast<std::size_t>((weights.size() + kBlock - 1) / kBlock));
-  parallel_blocks(weights.size(), kBlock, [&](Offset begin, Offset end, Offset block) {
+  std::vector<Offset> sums(static_cast<std::size_t>((weights.size() + kUsersPerBlock - 1) / kUsersPerBlock));
+  parallel_blocks(weights.size(), kUsersPerBlock, [&](Offset begin, Offset end, Offset block) {
     Offset sum = 0;
     for (Offset user = begin; user < end; ++user) sum += rule(weights[user], scale);
     sums[static_cast<std::size_t>(block)] = sum;
@@ -91,7 +91,7 @@ Array<Offset> synthetic_offsets(const SyntheticShape& shape, std::uint64_t seed)
   const Array<float> weights = draw_weights(shape.users, seed);
   const float scale = solve_scale(weights, rule, shape.nnz);
   auto counts = Array<Offset>::uninitialized(shape.users);
-  parallel_for(shape.users, kBlock,
+  parallel_for(shape.users, kUsersPerBlock,
                [&](Offset user) { counts[user] = rule(weights[user], scale); });
   const Offset given = std::accumulate(counts.begin(), counts.end(), Offset{0});
   hand_out(counts, shape.nnz - given, shape.items, seed);

@@ -61,14 +61,14 @@ struct Found {
   Index item;
 };
 
-[[nodiscard]] bool before(const Found& a, const Found& b) {
+[[nodiscard]] bool better(const Found& a, const Found& b) {
   return std::tuple(a.fit, -a.weight, a.item) < std::tuple(b.fit, -b.weight, b.item);
 }
 
 [[nodiscard]] std::vector<Index> best(std::vector<Found> found, Index n) {
   const auto count = std::min(static_cast<std::size_t>(n), found.size());
   std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count), found.end(),
-                    before);
+                    better);
   std::vector<Index> items(count);
   for (std::size_t f = 0; f < count; ++f) items[f] = found[f].item;
   return items;
