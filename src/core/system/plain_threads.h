@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The loops of parallel.h on plain threads, for the thread sanitizer. oneTBB is not
 /// instrumented, so each task that it hands to another thread would be reported as a race; a
-/// mutex and a condition variable are understood, so a report about a loop's body is real.
+/// mutex and condition variables are understood, so a report about a loop's body is real.
 /// oneTBB gets no threads in this build (control.cpp): pipelines and sorts run on their caller's.
 #pragma once
 
@@ -31,7 +31,7 @@ class PlainThreads {
   ~PlainThreads() {
     const std::lock_guard lock(mutex_);
     over_ = true;
-    changed_.notify_all();
+    begun_.notify_all();
   }
   PlainThreads(const PlainThreads&) = delete;
   PlainThreads& operator=(const PlainThreads&) = delete;
@@ -47,26 +47,27 @@ class PlainThreads {
     work_ = &work;
     busy_ = kPlainThreads;
     ++loop_;
-    changed_.notify_all();
-    changed_.wait(lock, [&] { return busy_ == 0; });
+    begun_.notify_all();
+    ended_.wait(lock, [&] { return busy_ == 0; });
   }
 
  private:
   void serve(int thread) {
     std::unique_lock lock(mutex_);
     for (Offset last = 0;;) {
-      changed_.wait(lock, [&] { return over_ || loop_ != last; });
+      begun_.wait(lock, [&] { return over_ || loop_ != last; });
       if (over_) return;
       last = loop_;
       lock.unlock();
       (*work_)(thread);
       lock.lock();
-      if (--busy_ == 0) changed_.notify_all();
+      if (--busy_ == 0) ended_.notify_one();
     }
   }
 
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable begun_;  ///< a loop, or the end: the threads wait for it
+  std::condition_variable ended_;  ///< a loop: its caller waits for it
   const std::function<void(int)>* work_ = nullptr;
   Offset loop_ = 0;  ///< that was begun last
   int busy_ = 0;

@@ -44,7 +44,8 @@ Array<float> draw_weights(Index users, std::uint64_t seed) {
 }
 
 Offset total_count(const Array<float>& weights, const CountRule& rule, float scale) {
-  std::vector<Offset> sums(static_cast<std::size_t>((weights.size() + kUsersPerBlock - 1) / kUsersPerBlock));
+  std::vector<Offset> sums(
+      static_cast<std::size_t>((weights.size() + kUsersPerBlock - 1) / kUsersPerBlock));
   parallel_blocks(weights.size(), kUsersPerBlock, [&](Offset begin, Offset end, Offset block) {
     Offset sum = 0;
     for (Offset user = begin; user < end; ++user) sum += rule(weights[user], scale);

@@ -87,27 +87,36 @@ struct NamedMatrix {
 
 class RankedKnn : public test::DeviceTest<int> {};
 
-TEST_P(RankedKnn, AreThoseOfOneDevice) {
-  const Device many = knn_over_ranks(test::ranks_on(device_name(), GetParam()));
+/// Of every matrix and every similarity, `k` neighbours.
+void expect_lists_of_one_device(const RankDevices& ranks, int k) {
+  const Device many = knn_over_ranks(ranks);
   const Device one = make_cpu_device();
   for (const auto& [name, matrix] : matrices()) {
     for (const Similarity similarity : kSimilarities) {
       for (const Side side : {Side::kUsers, Side::kItems}) {
-        for (const int k : {1, 6, 1000}) {
-          if (on_gpu() && k != 6) continue;  // each GPU makes its tables again
-          SCOPED_TRACE(fmt::format("{}, similarity {}, {}, k {}", name,
-                                   kSimilarityNames[static_cast<std::size_t>(similarity)],
-                                   side_name(side), k));
-          KnnParams params = KnnParams::defaults(Feedback::kExplicit);
-          params.similarity = similarity;
-          params.side = side;
-          params.neighbours = k;
-          params.keep_negative = k == 6;
-          expect_same_knn_lists(train_knn(matrix.view(), params, many).neighbours,
-                                train_knn(matrix.view(), params, one).neighbours);
-        }
+        SCOPED_TRACE(fmt::format("{}, similarity {}, {}, k {}", name,
+                                 kSimilarityNames[static_cast<std::size_t>(similarity)],
+                                 side_name(side), k));
+        KnnParams params = KnnParams::defaults(Feedback::kExplicit);
+        params.similarity = similarity;
+        params.side = side;
+        params.neighbours = k;
+        params.keep_negative = k == 6;
+        expect_same_knn_lists(train_knn(matrix.view(), params, many).neighbours,
+                              train_knn(matrix.view(), params, one).neighbours);
       }
     }
+  }
+}
+
+TEST_P(RankedKnn, AreThoseOfOneDevice) {
+  expect_lists_of_one_device(test::ranks_on(device_name(), GetParam()), 6);
+}
+
+TEST_P(RankedKnn, AlsoOneNeighbourAndAll) {
+  if (on_gpu()) GTEST_SKIP() << "each GPU would make its tables again";
+  for (const int k : {1, 1000}) {
+    expect_lists_of_one_device(test::ranks_on(device_name(), GetParam()), k);
   }
 }
 
