@@ -153,15 +153,22 @@ PostgresResult PostgresConnection::run(const std::string& sql,
                                 nullptr, values.data(), nullptr, nullptr, 0) == 0) {
     refuse(libpq().PQerrorMessage(handle_.get()));
   }
-  wait_for_answer();
-  const PostgresResult result(libpq().PQgetResult(handle_.get()));
-  while (pg_result* rest = libpq().PQgetResult(handle_.get()))
-    libpq().PQclear(rest);  // the end of the answer
-  const ExecStatusType status = libpq().PQresultStatus(result.get());
-  if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
-    refuse(libpq().PQerrorMessage(handle_.get()), result.get());
+  // Rows may come before the transaction has ended. Where it cannot end, or the server dies
+  // meanwhile, an error comes after them.
+  std::optional<PostgresResult> answer;
+  for (;;) {
+    wait_for_answer();
+    pg_result* next = libpq().PQgetResult(handle_.get());
+    if (next == nullptr) break;
+    const PostgresResult part(next);
+    const ExecStatusType status = libpq().PQresultStatus(next);
+    if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
+      refuse(libpq().PQerrorMessage(handle_.get()), next);
+    }
+    answer = part;
   }
-  return result;
+  if (!answer) refuse("no answer");
+  return *answer;
 }
 
 void PostgresConnection::wait_for_answer() const {

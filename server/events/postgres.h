@@ -34,7 +34,8 @@ class PostgresResult {
 class PostgresConnection {
  public:
   explicit PostgresConnection(const std::string& url);
-  /// One statement, with parameters $1, $2, ... as text. Throws StoreError.
+  /// One statement, with parameters $1, $2, ... as text, and the end of its transaction, where it
+  /// is not in a larger one. Throws StoreError; the connection is of no use then.
   PostgresResult run(const std::string& sql, const std::vector<std::string>& parameters = {});
 
  private:

@@ -493,6 +493,9 @@ HttpServer::Impl::Impl(Front& front, Service& service, AccessLog& log, const Add
                descriptors > 2 * kOwnDescriptors ? descriptors - kOwnDescriptors : kOwnDescriptors);
   spare_descriptor_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
   listen(address);
+  std::signal(SIGPIPE, SIG_IGN);  // a log that nobody reads any more is no reason to end
+  // Before anybody knows that it serves: a signal that comes before run() is waiting for it.
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) signals_.add(signal);
   const Workers::Deliver reply_to = [this](std::shared_ptr<void> asker, Reply reply) {
     deliver(std::move(asker), std::move(reply));
   };
@@ -522,8 +525,6 @@ void HttpServer::Impl::listen(const Address& address) {
 }
 
 void HttpServer::Impl::run() {
-  std::signal(SIGPIPE, SIG_IGN);  // a log that nobody reads any more is no reason to end
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) signals_.add(signal);
   wait_for_signals();
   sweep();
   accept_next();

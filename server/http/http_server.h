@@ -27,7 +27,8 @@ struct Address {
 
 class HttpServer {
  public:
-  /// Listens at once. Throws Error(kIo) with the system's reason.
+  /// Listens at once, and SIGTERM, SIGINT and SIGHUP are its own from then on. Throws Error(kIo)
+  /// with the system's reason.
   HttpServer(Front& front, Service& service, AccessLog& log, const Address& address, int threads);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;

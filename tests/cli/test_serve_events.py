@@ -90,10 +90,12 @@ class Postgres:
         self.run("createdb", "-h", self.folder, "-U", "likewise", f"likes{self.databases}")
         return f"postgresql:///likes{self.databases}?host={self.folder}&user=likewise"
 
+    def ask(self, sql):
+        """Lines of the answer of the newest database."""
+        return self.run("psql", "-h", self.folder, "-U", "likewise", "-At", "-c", sql, f"likes{self.databases}").splitlines()
+
     def keys(self):
-        """Of the events in the newest database."""
-        return self.run("psql", "-h", self.folder, "-U", "likewise", "-At", "-c", "SELECT key FROM likewise_events",
-                        f"likes{self.databases}").splitlines()
+        return self.ask("SELECT key FROM likewise_events")
 
 
 @pytest.fixture(scope="module")
@@ -189,6 +191,20 @@ def test_the_database_goes_away_and_comes_back(serve, model, postgres):  # noqa:
     stored = postgres.keys()
     assert len(stored) == len(set(stored))
     assert acknowledged <= set(stored)
+
+
+def test_what_the_database_does_not_commit_is_not_acknowledged(serve, model, postgres):  # noqa: F811
+    server = serve("--events", postgres.fresh_database(), model=model)
+    assert server.ask("POST", "/v1/events", event("a", "b", key="before"))[0] == 202
+    # It gives the rows of an insertion, and refuses the end of the transaction.
+    postgres.ask("CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not now'; END $$; "
+                 "CREATE CONSTRAINT TRIGGER late AFTER INSERT ON likewise_events DEFERRABLE INITIALLY DEFERRED "
+                 "FOR EACH ROW EXECUTE FUNCTION refuse()")
+    assert server.ask("POST", "/v1/events", event("a", "b", key="refused"))[0] == 503
+    assert server.metric("likewise_event_store_up") == 0
+    postgres.ask("DROP TRIGGER late ON likewise_events")
+    wait_until(lambda: server.ask("POST", "/v1/events", event("a", "b", key="after"))[0] == 202)
+    assert postgres.keys() == ["before", "after"]
 
 
 class OnSmallDisk:
