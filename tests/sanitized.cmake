@@ -9,8 +9,6 @@ set(left_out
   Cpu/RankedAls*.TrainsAs*/Sums* Cpu/RankedAls*.TrainsAs*/Replicate*
   Cpu/RankedAls*.Validation*/Sums* Cpu/RankedAls*.Validation*/Replicate* Cpu/RankedAls*.LongRows*/Sums*
   Cpu/RankedAls*.LongRows*/Replicate* Cpu/RankedAls*.AHalfStep*/Replicate* Cpu/RankedAls*.WideRows/Sums*
-  # lists of other lengths, which parts of a search do not see
-  Cpu/RankedKnn.AlsoOneNeighbourAndAll/*
   # how near ALS comes to exact rows, and more comparisons of each width with itself
   *AlsAuto.* *AlsTraining.EveryIterationKeepsTheExactObjective/* *AlsOnDevice.ObjectiveNeverRises/*widths *AlsOnDevice.RunsAreTheSame*/*widths
   *AlsOnDevice.GradientVanishes*/*widths *AlsOnDevice.LongRows*/explicit *AlsOnDevice.LongRows*/given *AlsOnDevice.LongRows*/likes *AlsOnDevice.LongRows*/implicit
@@ -39,13 +37,14 @@ set(left_out
   # texts of a megabyte
   Model.VeryLong*)
 if(LIKEWISE_SANITIZE STREQUAL thread)
-  # Also: the same loops over longer or wider rows, over real data and over texts; what compares one thread's sums with those of a
+  # Also: the same loops over longer or wider rows, for longer lists, over real data and over texts; what compares one thread's sums with those of a
   # dense system; forks that start threads, which this sanitizer does not follow.
   list(APPEND left_out *LongRows* *WideRows* KnnPredictor.SumsAre* MakeInteractions.DoesNot* WriteInteractions.EveryFormat* DensePairs.AddUp*
     *WhereFewRowsAreLong/pearson *WhereFewRowsAreLong/rp3 *ScorerShapes.*/13
     *AlsOnDevice.*/*widths RealData.* MakeInteractions.TextIs* SocketRanks.AProcess*
     GivenConfidence.RowsAre* *ReferenceAls.* *EaseOnDevice.EqualsTheReference/1 *EaseOnDevice.EqualsTheReference/2
-    *EaseOnDevice.EqualsTheReference/3 *EaseOnDevice.EqualsTheReference/4 RowsWithoutEntries.ChangeNoScore)
+    *EaseOnDevice.EqualsTheReference/3 *EaseOnDevice.EqualsTheReference/4 RowsWithoutEntries.ChangeNoScore
+    Cpu/RankedKnn.AlsoOneNeighbourAndAll/*)
   # Where the system spreads addresses widely it leaves no room for the thread sanitizer's shadow memory.
   execute_process(COMMAND setarch -R true RESULT_VARIABLE refused OUTPUT_QUIET ERROR_QUIET)
   if(refused EQUAL 0)

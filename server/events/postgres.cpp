@@ -160,12 +160,11 @@ PostgresResult PostgresConnection::run(const std::string& sql,
     wait_for_answer();
     pg_result* next = libpq().PQgetResult(handle_.get());
     if (next == nullptr) break;
-    const PostgresResult part(next);
+    answer.emplace(next);
     const ExecStatusType status = libpq().PQresultStatus(next);
     if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
       refuse(libpq().PQerrorMessage(handle_.get()), next);
     }
-    answer = part;
   }
   if (!answer) refuse("no answer");
   return *answer;

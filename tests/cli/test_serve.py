@@ -6,8 +6,8 @@ import http.client
 import json
 import os
 import re
-import select
 import resource
+import select
 import shutil
 import signal
 import socket
