@@ -99,24 +99,41 @@ __global__ void move_starts_kernel(const float* table, Index rows, int padded, i
   }
 }
 
-__global__ void keep_changes_kernel(const float* solutions, Index rows, int padded, int factors,
-                                    float* table, std::uint16_t* changes, double* squares,
+// A warp a row, which reads kAtOnce numbers of each table before it writes.
+__global__ void keep_changes_kernel(const float* __restrict__ solutions, Index rows, int padded,
+                                    int factors, float* __restrict__ table,
+                                    std::uint16_t* __restrict__ changes, double* squares,
                                     double* last_squares) {
+  constexpr int kAtOnce = 8;
   const int lane = threadIdx.x % 32;
   for (Offset r = first_thread() / 32; r < rows; r += all_threads() / 32) {
     double square = 0.0;
     double last_square = 0.0;
-    for (int c = lane; c < padded; c += 32) {
-      const float now = solutions[r * padded + c];
-      if (c < factors) {
-        const double last = float_of_bfloat16(changes[r * factors + c]);
-        const std::uint16_t bits = bfloat16_of(now - table[r * padded + c]);
+    for (int first = lane; first < padded; first += 32 * kAtOnce) {
+      const Offset in_table = r * padded + first;
+      const Offset in_changes = r * factors + first;
+      float now[kAtOnce];
+      float before[kAtOnce];
+      std::uint16_t last_bits[kAtOnce];
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        const bool there = first + 32 * i < padded;
+        const bool is_factor = first + 32 * i < factors;
+        now[i] = there ? solutions[in_table + 32 * i] : 0.0F;
+        before[i] = there ? table[in_table + 32 * i] : 0.0F;
+        last_bits[i] = is_factor ? changes[in_changes + 32 * i] : std::uint16_t{0};
+      }
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        if (first + 32 * i < padded) table[in_table + 32 * i] = now[i];
+        if (first + 32 * i >= factors) continue;
+        const std::uint16_t bits = bfloat16_of(now[i] - before[i]);
+        changes[in_changes + 32 * i] = bits;
         const double change = float_of_bfloat16(bits);
+        const double last = float_of_bfloat16(last_bits[i]);
         square += change * change;
         last_square += last * last;
-        changes[r * factors + c] = bits;
       }
-      table[r * padded + c] = now;
     }
     square = warp_sum(square);
     last_square = warp_sum(last_square);

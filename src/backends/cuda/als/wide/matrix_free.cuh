@@ -41,9 +41,9 @@ struct WideProducts {
   /// rows.
   struct Place {
     const unsigned char* table;  ///< this lane's first number of row 0
-    std::size_t pitch;
-    std::uint32_t
-        slice_at[kSlices];  ///< bytes to the lane's numbers; 0 for slices beyond the table
+    std::uint32_t pitch;         ///< bytes of a row
+    /// Bytes to the lane's numbers in the slices that not every table fills; 0 beyond the table.
+    std::uint32_t slice_at[kSlices - kFullSlices];
     int lane;
     Offset begin;
     int count;
@@ -61,12 +61,16 @@ struct WideProducts {
     const int warp = static_cast<int>(threadIdx.x) / 32;
     p.lane = static_cast<int>(threadIdx.x) % 32;
     p.table = static_cast<const unsigned char*>(problem.table) + p.lane * sizeof(Four);
-    p.pitch = static_cast<std::size_t>(problem.padded) * Stored::kBytes;
+    p.pitch = static_cast<std::uint32_t>(problem.padded) * Stored::kBytes;
 #pragma unroll
-    for (int s = 0; s < kSlices; ++s) {
-      const bool there = s < kFullSlices || s * kSliceColumns + 4 * p.lane < problem.padded;
-      p.slice_at[s] = there ? s * 32 * sizeof(Four) : 0;
+    for (int s = kFullSlices; s < kSlices; ++s) {
+      const bool there = s * kSliceColumns + 4 * p.lane < problem.padded;
+      p.slice_at[s - kFullSlices] = there ? s * 32 * sizeof(Four) : 0;
     }
+    // A compiler that has few registers left would make these again for every interaction.
+    asm volatile("" : "+l"(p.table), "+r"(p.pitch));
+#pragma unroll
+    for (std::uint32_t& at : p.slice_at) asm volatile("" : "+r"(at));
     const int each = (count + kWarps * kAtOnce - 1) / (kWarps * kAtOnce) * kAtOnce;
     const int first = min(count, warp * each);
     p.begin = begin + Offset{first} * p.stride;
@@ -128,10 +132,13 @@ struct WideProducts {
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
       const Index column = __shfl_sync(0xffffffffU, columns, at + i);
-      const unsigned char* row = p.table + static_cast<std::size_t>(column) * p.pitch;
+      const unsigned char* row =
+          p.table + std::uint64_t{static_cast<std::uint32_t>(column)} * p.pitch;
 #pragma unroll
       for (int s = 0; s < kSlices; ++s) {
-        rows[i][s] = __ldg(reinterpret_cast<const Four*>(row + p.slice_at[s]));
+        const std::uint32_t slice =
+            s < kFullSlices ? s * 32 * sizeof(Four) : p.slice_at[s - kFullSlices];
+        rows[i][s] = __ldg(reinterpret_cast<const Four*>(row + slice));
       }
     }
   }
@@ -139,10 +146,9 @@ struct WideProducts {
   /// A lane's numbers of a vector of all columns.
   using Slices = float[kSlices][4];
 
-  /// y += V^T (w V x), or with `start` V^T (w V x - v), over a few interactions, entries at + ...
+  /// y += V^T (w V x - v) over a few interactions, entries at + ...
   static __device__ __forceinline__ void add(const Place& p, const Rows& rows, const Entry& entries,
-                                             int at, bool start, const Slices& x, Slices& y,
-                                             Total& reached) {
+                                             int at, const Slices& x, Slices& y, Total& reached) {
     float q[kAtOnce];
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
@@ -159,13 +165,9 @@ struct WideProducts {
     const int own = at + p.lane / kLanes;
     float u = sum_lanes(q, p.lane);
     const float w = __shfl_sync(0xffffffffU, entries.w, own);
-    if (start) {
-      const float v = __shfl_sync(0xffffffffU, entries.v, own);
-      reached += static_cast<Total>(v) * u;
-      u = fmaf(w, u, -v);
-    } else {
-      u *= w;
-    }
+    const float v = __shfl_sync(0xffffffffU, entries.v, own);
+    reached += static_cast<Total>(v) * u;
+    u = fmaf(w, u, -v);
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
       const float weight = __shfl_sync(0xffffffffU, u, i * kLanes);
@@ -199,7 +201,7 @@ struct WideProducts {
       for (int at = 0; at < here; at += kAtOnce) {
         Rows rows;
         load(p, mine.column, at, rows);
-        add(p, rows, mine, at, start, x, y, totals.reached);
+        add(p, rows, mine, at, x, y, totals.reached);
       }
     }
   }
