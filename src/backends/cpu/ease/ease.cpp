@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// EASE on the CPU: S row by row, its inverse in place, and B in the same place.
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -16,22 +17,22 @@
 namespace likewise {
 namespace {
 
-/// The upper triangle of S + L.
-void fill_system(const CsrView& by_user, const EaseScales& scales, const RunControl& control,
-                 Matrix& s) {
-  const EaseGram gram(by_user, scales);
-  Pool<Array<double>> pool;
-  parallel_blocks(by_user.cols, 8, [&](Offset begin, Offset end, Offset) {
+/// The upper triangle of S + L. Items of a block lie beside one another, so that what a block
+/// writes into other items' rows fills lines of the cache.
+template <class Gram>
+void fill_system(const Gram& gram, const EaseScales& scales, const RunControl& control, Matrix& s) {
+  Pool<Array<typename Gram::Sum>> pool;
+  parallel_blocks(s.rows(), 16, [&](Offset begin, Offset end, Offset) {
     control.check();
-    auto sums = pool.take([&] { return Array<double>(by_user.cols); });
+    auto sums = pool.take([&] { return gram.make_sums(); });
     for (auto i = static_cast<Index>(begin); i < end; ++i) {
-      float* const row = s.row(i);
       double diagonal = 0.0;
-      gram.row(i, *sums, [&](Index j, double value) {
+      gram.row(gram.number(i), *sums, [&](Index number, double value) {
+        const Index j = gram.item(number);
         if (j == i) diagonal = value;
-        row[j] = static_cast<float>(value);
+        s.row(std::min(i, j))[std::max(i, j)] = static_cast<float>(value);
       });
-      row[i] = static_cast<float>(scales.damped(diagonal));
+      s.row(i)[i] = static_cast<float>(scales.damped(diagonal));
     }
     pool.give_back(std::move(sums));
   });
@@ -83,7 +84,8 @@ class CpuEase final : public EaseJob {
                                      const RunControl& control) const override {
     const EaseScales scales = make_ease_scales(by_user, system);
     Matrix b(by_user.cols, by_user.cols);
-    fill_system(by_user, scales, control, b);
+    with_ease_gram(by_user, scales,
+                   [&](const auto& gram) { fill_system(gram, scales, control, b); });
     const Index bad = negative_inverse(b, least_pivots(b), "ease", control);
     if (bad >= 0) refuse_singular_ease(bad, system);
     make_weights(scales, b);

@@ -1,92 +1,122 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Rows of S = D^(-1/2) X' D_U^(-b) X D^(-1/2), one at a time, from the entries of an item's users.
+/// Rows of S = D^(-1/2) X' D_U^(-b) X D^(-1/2), one at a time, added up as the products of a search
+/// for neighbours are (kernels/pair_sums.h).
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <vector>
+
 #include "algorithms/ease/ease_scales.h"
-#include "core/linalg/scatter_columns.h"
+#include "backends/cpu/kernels/pair_sums.h"
+#include "backends/cpu/knn/exact_sums.h"
+#include "backends/cpu/knn/positions_by_column.h"
+#include "core/system/parallel.h"
 #include "likewise/array.h"
 #include "likewise/csr.h"
 #include "retrieval/nearest_rows.h"
 
 namespace likewise {
 
+/// Items are numbered by their entries, the fewest first: what a row has from its own number on is
+/// then nearly all in the full heads of the users. Number: std::uint16_t or Index. SumOf: double,
+/// or float where it holds every sum.
+template <class Number, class SumOf>
 class EaseGram {
  public:
-  /// Both must outlive it.
+  using Sum = SumOf;
+
   EaseGram(const CsrView& by_user, const EaseScales& scales)
-      : by_user_(by_user),
-        scales_(scales),
-        all_ones_(are_ones(by_user)),
-        entries_(Array<Entry>::uninitialized(by_user.nnz())) {
-    const auto row_at = [](Index place) { return place; };
-    const ColumnScatter scatter(by_user, row_at);
-    begins_ = scatter.begins().clone();
-    scatter.write_all([&](Offset to, Index user, Offset entry) {
-      entries_[to] = {user, static_cast<Index>(entry - by_user.offsets[user])};
+      : by_item_(transpose(by_user)),
+        ranks_(by_falling_entries(by_item_.view())),
+        number_of_(ranks_.size()),
+        scales_(ranks_.size()),
+        by_user_(by_item_.view(), ranks_,
+                 kernels::masks_pay() ? ColumnHeads::kMasked : ColumnHeads::kListed,
+                 are_ones(by_user) ? ColumnValues::kOnes : ColumnValues::kKept) {
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      const auto at = static_cast<std::size_t>(ranks_[rank]);
+      number_of_[at] = items() - 1 - static_cast<Index>(rank);
+      scales_[rank] = scales.item[at];
+    }
+    parallel_for(by_item_.nnz(), Offset{1} << 16, [&](Offset e) {
+      const double scale = scales.user[static_cast<std::size_t>(by_item_.columns[e])];
+      by_item_.values[e] = static_cast<float>(scale * double{by_item_.values[e]});
     });
   }
 
-  /// S_ij of all j >= i as take(j, S_ij), in double precision, where the two have a user in common.
-  /// `sums` has a number for each item; they are 0 before and after.
+  [[nodiscard]] Index items() const { return by_item_.rows; }
+  [[nodiscard]] Index item(Index number) const {
+    return ranks_[static_cast<std::size_t>(items() - 1 - number)];
+  }
+  [[nodiscard]] Index number(Index item) const {
+    return number_of_[static_cast<std::size_t>(item)];
+  }
+
+  /// Room for the sums of a row, all 0.
+  [[nodiscard]] Array<Sum> make_sums() const {
+    return Array<Sum>((Offset{items()} + kernels::kGroup - 1) / kernels::kGroup * kernels::kGroup);
+  }
+
+  /// S_ij of all numbers j >= i as take(j, S_ij), in double precision, where the two have a user in
+  /// common. `sums` are 0 before and after.
   template <class Take>
-  void row(Index i, Array<double>& sums, const Take& take) const {
-    for (Offset e = begins_[i]; e < begins_[i + 1]; ++e) add_from(entries_[e], sums.data());
-    const double scale = scales_.item[static_cast<std::size_t>(i)];
-    for (Index j = i; j < by_user_.cols; ++j) {
-      if (sums[j] != 0.0) take(j, sums[j] * (scale * scales_.item[static_cast<std::size_t>(j)]));
-      sums[j] = 0.0;
+  void row(Index i, Array<Sum>& sums, const Take& take) const {
+    const Index last = items() - 1;
+    const Index ranks = items() - i;
+    kernels::add_products(by_user_.pass(by_item_.view(), item(i), ranks), sums.data());
+    const double scale = scale_of(last - i);
+    for (Index rank = 0; rank < ranks; ++rank) {
+      if (sums[rank] == Sum{0}) continue;
+      take(last - rank, double{sums[rank]} * (scale * scale_of(rank)));
+      sums[rank] = 0;
     }
   }
 
  private:
-  /// Of an item.
-  struct Entry {
-    Index user = 0;
-    Index place = 0;  ///< in the user's row
-  };
-
-  /// X_ui X_uj d_u^(-b) of the entry's user and all j from the entry's item on.
-  void add_from(const Entry& entry, double* sums) const {
-    const Offset first = by_user_.offsets[entry.user] + entry.place;
-    const Offset count = by_user_.offsets[Offset{entry.user} + 1] - first;
-    const float* const values = by_user_.values + first;
-    const double weight = scales_.user[static_cast<std::size_t>(entry.user)] * double{values[0]};
-    const Index* const items = by_user_.columns + first;
-    if (all_ones_) {
-      add(
-          items, count, [&](Offset) { return weight; }, sums);
-    } else {
-      add(
-          items, count, [&](Offset e) { return weight * double{values[e]}; }, sums);
-    }
+  /// Of as many entries by falling number, so that numbers rise with the items.
+  [[nodiscard]] static std::vector<Index> by_falling_entries(const CsrView& rows) {
+    std::vector<Index> order(static_cast<std::size_t>(rows.rows));
+    std::iota(order.rbegin(), order.rend(), 0);
+    std::ranges::stable_sort(order, std::greater(), [&](Index row) { return rows.row_size(row); });
+    return order;
   }
 
-  /// No item is there twice, so that four sums are read before they are written.
-  template <class ValueOf>
-  static void add(const Index* items, Offset count, const ValueOf& value_of, double* sums) {
-    Offset e = 0;
-    for (; e + 4 <= count; e += 4) {
-      double* const a = sums + items[e];
-      double* const b = sums + items[e + 1];
-      double* const c = sums + items[e + 2];
-      double* const d = sums + items[e + 3];
-      const double of_a = *a + value_of(e);
-      const double of_b = *b + value_of(e + 1);
-      const double of_c = *c + value_of(e + 2);
-      const double of_d = *d + value_of(e + 3);
-      *a = of_a;
-      *b = of_b;
-      *c = of_c;
-      *d = of_d;
-    }
-    for (; e < count; ++e) sums[items[e]] += value_of(e);
+  [[nodiscard]] double scale_of(Index rank) const {
+    return scales_[static_cast<std::size_t>(rank)];
   }
 
-  const CsrView& by_user_;
-  const EaseScales& scales_;
-  bool all_ones_;
-  Array<Offset> begins_;  ///< of each item in entries_
-  Array<Entry> entries_;
+  CsrMatrix by_item_;                  ///< X_ui d_u^(-b)
+  std::vector<Index> ranks_;           ///< items, those with the most entries first
+  std::vector<Index> number_of_;       ///< of each item
+  std::vector<double> scales_;         ///< of each rank
+  PositionsByColumn<Number> by_user_;  ///< X_ui
 };
+
+/// Whether the sums of X' X are exact, of users that all weigh 1.
+[[nodiscard]] inline bool float_holds_sums(const CsrView& by_user, const EaseScales& scales) {
+  const auto is_one = [](double scale) { return scale == 1.0; };
+  if (!std::ranges::all_of(scales.user, is_one)) return false;
+  const std::span<const float> values(by_user.values, static_cast<std::size_t>(by_user.nnz()));
+  double largest = 0.0;
+  for (const double value : values) largest = std::max(largest, std::abs(value));
+  return exact_in_float(values, largest * largest * by_user.rows);
+}
+
+/// Returns work(gram), by the narrowest types that do.
+template <class Work>
+auto with_ease_gram(const CsrView& by_user, const EaseScales& scales, const Work& work) {
+  constexpr Index kFewItems = Index{std::numeric_limits<std::uint16_t>::max()} + 1;
+  if (by_user.cols > kFewItems) return work(EaseGram<Index, double>(by_user, scales));
+  if (float_holds_sums(by_user, scales)) {
+    return work(EaseGram<std::uint16_t, float>(by_user, scales));
+  }
+  return work(EaseGram<std::uint16_t, double>(by_user, scales));
+}
 
 }  // namespace likewise

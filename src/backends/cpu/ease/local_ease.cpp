@@ -21,7 +21,8 @@
 namespace likewise {
 namespace {
 
-/// One item's: (S_CC + L_CC) q = S_Cj for its candidates C, rising.
+/// One item's: (S_CC + L_CC) q = S_Cj for its candidates C, rising. Items go by their numbers in an
+/// EaseGram.
 struct System {
   Index item = 0;
   std::vector<Index> candidates;
@@ -75,14 +76,17 @@ struct Uses {
 };
 
 /// Systems that are made and solved together.
+template <class Gram>
 class Batch {
  public:
   /// Takes items from `first` on, at least one; all must outlive it.
-  Batch(const KnnLists& candidates, Index first, const EaseScales& scales)
-      : scales_(scales), rows_(candidates.size()) {
+  Batch(const Gram& gram, const KnnLists& candidates, Index first, const EaseScales& scales)
+      : gram_(gram), scales_(scales), rows_(gram.items()) {
     Offset numbers = 0;
     for (Index item = first; item < rows_; ++item) {
-      System system{item, system_candidates(candidates, item), numbers};
+      System system{item, system_candidates(candidates, gram.item(item)), numbers};
+      for (Index& candidate : system.candidates) candidate = gram.number(candidate);
+      std::ranges::sort(system.candidates);
       if (item > first && numbers + system.numbers() > kEaseBatchNumbers) break;
       numbers += system.numbers();
       systems_.push_back(std::move(system));
@@ -92,18 +96,16 @@ class Batch {
 
   [[nodiscard]] Index end() const { return systems_.back().item + 1; }
 
-  void fill(const EaseGram& gram, const RunControl& control) {
+  void fill(const RunControl& control) {
     const Uses uses(rows_, systems_);
     Pool<Worker> pool;
     parallel_for(rows_, 4, [&](Offset r) {
       const auto row = static_cast<Index>(r);
       if (uses.of(row).empty()) return;
       control.check();
-      auto worker = pool.take([&] {
-        return Worker{Array<double>(rows_), Array<float>(rows_), {}};
-      });
+      auto worker = pool.take([&] { return Worker{gram_.make_sums(), Array<float>(rows_), {}}; });
       double diagonal = 0.0;
-      gram.row(row, worker->sums, [&](Index j, double value) {
+      gram_.row(row, worker->sums, [&](Index j, double value) {
         if (j == row) diagonal = value;
         worker->row[j] = static_cast<float>(value);
         worker->filled.push_back(j);
@@ -123,17 +125,19 @@ class Batch {
     parallel_for(std::ssize(systems_), 1, [&](Offset s) {
       const System& system = systems_[static_cast<std::size_t>(s)];
       singular[static_cast<std::size_t>(s)] = solve(system);
-      lists[static_cast<std::size_t>(system.item)] = weights(system);
+      lists[static_cast<std::size_t>(gram_.item(system.item))] = weights(system);
     });
     for (std::size_t s = 0; s < systems_.size(); ++s) {
       if (singular[s] < 0) continue;
-      refuse_singular_ease(systems_[s].candidates[static_cast<std::size_t>(singular[s])], given);
+      const System& system = systems_[s];
+      refuse_singular_ease(gram_.item(system.candidates[static_cast<std::size_t>(singular[s])]),
+                           given);
     }
   }
 
  private:
   struct Worker {
-    Array<double> sums;
+    Array<typename Gram::Sum> sums;
     Array<float> row;  ///< S + L from the diagonal on; 0 between rows
     std::vector<Index> filled;
   };
@@ -175,10 +179,11 @@ class Batch {
 
   /// B_ij = n_i^(-s) q_i n_j^s, as -Q_ij / Q_jj = q_i.
   [[nodiscard]] std::vector<Candidate> weights(const System& system) {
-    const double of_column = scales_.of_column(static_cast<std::size_t>(system.item), 1.0);
+    const double of_column =
+        scales_.of_column(static_cast<std::size_t>(gram_.item(system.item)), 1.0);
     std::vector<Candidate> list;
     for (Index p = 0; p < system.size(); ++p) {
-      const Index i = system.candidates[static_cast<std::size_t>(p)];
+      const Index i = gram_.item(system.candidates[static_cast<std::size_t>(p)]);
       const double b =
           scales_.row[static_cast<std::size_t>(i)] * double{right_side(system)[p]} * of_column;
       if (static_cast<float>(b) != 0.0F) list.push_back({static_cast<float>(b), i});
@@ -187,6 +192,7 @@ class Batch {
     return list;
   }
 
+  const Gram& gram_;
   const EaseScales& scales_;
   Index rows_;
   std::vector<System> systems_;
@@ -199,15 +205,16 @@ KnnLists local_ease(const CsrView& by_user, const EaseSystem& system, const KnnL
                     const RunControl& control) {
   check_candidates(by_user, candidates);
   const EaseScales scales = make_ease_scales(by_user, system);
-  const EaseGram gram(by_user, scales);
   std::vector<std::vector<Candidate>> lists(static_cast<std::size_t>(by_user.cols));
-  for (Index first = 0; first < by_user.cols;) {
-    Batch batch(candidates, first, scales);
-    batch.fill(gram, control);
-    batch.solve(system, lists);
-    first = batch.end();
-    control.report("ease", first, by_user.cols, "items");
-  }
+  with_ease_gram(by_user, scales, [&](const auto& gram) {
+    for (Index first = 0; first < by_user.cols;) {
+      Batch batch(gram, candidates, first, scales);
+      batch.fill(control);
+      batch.solve(system, lists);
+      first = batch.end();
+      control.report("ease", first, by_user.cols, "items");
+    }
+  });
   return pack_knn_lists(by_user.cols, [&](Index item) {
     return std::span<const Candidate>(lists[static_cast<std::size_t>(item)]);
   });

@@ -29,8 +29,9 @@ HWY_INLINE void prefetch(const T* from) {
   }
 }
 
-/// A column's part of the pass: its masks, and the rest of its ranks with their values.
-template <class Rank>
+/// A column's part of the pass: its masks, and the rest of its ranks with their values. With kOnes
+/// these are all 1 and not there.
+template <bool kOnes, class Rank>
 struct Column {
   Offset groups;
   Offset listed;
@@ -46,13 +47,13 @@ struct Column {
     listed = end.ranks - start.ranks;
     masks = pass.masks + start.masks;
     ranks = pass.ranks + start.ranks;
-    head_values = pass.rank_values + start.values;
-    values = pass.rank_values + end.values - listed;
+    head_values = kOnes ? nullptr : pass.rank_values + start.values;
+    values = kOnes ? nullptr : pass.rank_values + end.values - listed;
   }
 };
 
 /// Calls visit(value, column) for each entry of the row.
-template <class Rank, class Visit>
+template <bool kOnes, class Rank, class Visit>
 HWY_INLINE void for_columns(const PairPass<Rank>& pass, const Visit& visit) {
   for (Offset e = 0; e < pass.count; ++e) {
     if (e + 2 * kAhead < pass.count) {
@@ -62,17 +63,17 @@ HWY_INLINE void for_columns(const PairPass<Rank>& pass, const Visit& visit) {
       const ColumnStart& ahead = pass.starts[pass.columns[e + kAhead]];
       prefetch<kCacheLine>(pass.masks + ahead.masks);
       prefetch<kAheadRanks>(pass.ranks + ahead.ranks);
-      prefetch<kAheadValues>(pass.rank_values + ahead.values);
+      if (!kOnes) prefetch<kAheadValues>(pass.rank_values + ahead.values);
     }
-    visit(pass.values[e], Column<Rank>(pass, pass.columns[e]));
+    visit(pass.values[e], Column<kOnes, Rank>(pass, pass.columns[e]));
   }
 }
 
 /// Calls visit(position) for the listed ranks below the limit, four at a time where there are as
 /// many. Ranks rise, so the last of four decides for all of them, and the four are different rows.
-template <class Rank, class VisitFour, class Visit>
-HWY_INLINE void for_listed(const Column<Rank>& column, Index limit, const VisitFour& visit_four,
-                           const Visit& visit) {
+template <bool kOnes, class Rank, class VisitFour, class Visit>
+HWY_INLINE void for_listed(const Column<kOnes, Rank>& column, Index limit,
+                           const VisitFour& visit_four, const Visit& visit) {
   const auto below = [&](Offset at) HWY_ATTR {
     return static_cast<std::uint32_t>(column.ranks[at]) < static_cast<std::uint32_t>(limit);
   };
@@ -86,11 +87,12 @@ HWY_INLINE void for_listed(const Column<Rank>& column, Index limit, const VisitF
 constexpr bool kMasks = true;
 
 /// Adds a b to the 16 sums of a group, b being the values of the ranks in the mask. Returns where
-/// the next group's begin. Highway 1.0 has no name for the expanding load.
+/// the next group's begin. Highway 1.0 has no name for the expansion; some processors take much
+/// longer for one that loads by itself.
 template <class T>
 HWY_INLINE const float* add_group(T a, std::uint32_t mask, const float* HWY_RESTRICT b,
                                   T* HWY_RESTRICT sums) {
-  const __m512 values = _mm512_maskz_expandloadu_ps(static_cast<__mmask16>(mask), b);
+  const __m512 values = _mm512_maskz_expand_ps(static_cast<__mmask16>(mask), _mm512_loadu_ps(b));
   if constexpr (sizeof(T) == sizeof(float)) {
     _mm512_store_ps(sums, _mm512_fmadd_ps(_mm512_set1_ps(a), values, _mm512_load_ps(sums)));
   } else {
@@ -103,43 +105,65 @@ HWY_INLINE const float* add_group(T a, std::uint32_t mask, const float* HWY_REST
   return b + hwy::PopCount(mask);
 }
 
+/// The same where b is 1. It has no values to go on.
+template <class T>
+HWY_INLINE void add_ones(T a, std::uint32_t mask, T* HWY_RESTRICT sums) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    const __m512 old = _mm512_load_ps(sums);
+    _mm512_store_ps(sums,
+                    _mm512_mask_add_ps(old, static_cast<__mmask16>(mask), old, _mm512_set1_ps(a)));
+  } else {
+    const __m512d factor = _mm512_set1_pd(a);
+    const __m512d low = _mm512_load_pd(sums);
+    const __m512d high = _mm512_load_pd(sums + 8);
+    _mm512_store_pd(sums, _mm512_mask_add_pd(low, static_cast<__mmask8>(mask), low, factor));
+    _mm512_store_pd(sums + 8,
+                    _mm512_mask_add_pd(high, static_cast<__mmask8>(mask >> 8), high, factor));
+  }
+}
+
 /// The masked ranks of a column below `limit`.
-template <class Rank, class T>
-HWY_INLINE void add_head(T a, const Column<Rank>& column, Index limit, T* HWY_RESTRICT sums) {
+template <bool kOnes, class Rank, class T>
+HWY_INLINE void add_head(T a, const Column<kOnes, Rank>& column, Index limit,
+                         T* HWY_RESTRICT sums) {
   const Offset below = limit / kGroup;
   const Offset whole = HWY_MIN(column.groups, below);
   const float* b = column.head_values;
-  for (Offset g = 0; g < whole; ++g) b = add_group(a, column.masks[g], b, sums + g * kGroup);
+  const auto add = [&](Offset g, std::uint32_t mask) HWY_ATTR {
+    if constexpr (kOnes) {
+      add_ones(a, mask, sums + g * kGroup);
+    } else {
+      b = add_group(a, mask, b, sums + g * kGroup);
+    }
+  };
+  for (Offset g = 0; g < whole; ++g) add(g, column.masks[g]);
   const std::uint32_t rest = (1U << (limit % kGroup)) - 1;
-  if (below < column.groups && rest != 0) {
-    add_group(a, column.masks[below] & rest, b, sums + below * kGroup);
-  }
+  if (below < column.groups && rest != 0) add(below, column.masks[below] & rest);
 }
 #else
 constexpr bool kMasks = false;
 
-template <class Rank, class T>
-HWY_INLINE void add_head(T, const Column<Rank>&, Index, T*) {}
+template <bool kOnes, class Rank, class T>
+HWY_INLINE void add_head(T, const Column<kOnes, Rank>&, Index, T*) {}
 #endif
 
 bool masks_pay() { return kMasks; }
 
-template <class Rank, class T>
-HWY_INLINE void products(const PairPass<Rank>& pass, T* HWY_RESTRICT sums) {
-  for_columns(pass, [&](float value, const Column<Rank>& column) HWY_ATTR {
+template <bool kOnes, class Rank, class T>
+HWY_INLINE void products_of(const PairPass<Rank>& pass, T* HWY_RESTRICT sums) {
+  for_columns<kOnes>(pass, [&](float value, const Column<kOnes, Rank>& column) HWY_ATTR {
     const auto a = static_cast<T>(value);
     add_head(a, column, pass.limit, sums);
     if (pass.limit <= column.groups * kGroup) return;
-    const auto visit = [&](Offset at) HWY_ATTR {
-      sums[column.ranks[at]] += a * static_cast<T>(column.values[at]);
-    };
+    const auto product = [&](Offset at)
+                             HWY_ATTR { return kOnes ? a : a * static_cast<T>(column.values[at]); };
+    const auto visit = [&](Offset at) HWY_ATTR { sums[column.ranks[at]] += product(at); };
     const auto visit_four = [&](Offset at) HWY_ATTR {
       const Rank* HWY_RESTRICT r = column.ranks + at;
-      const float* HWY_RESTRICT v = column.values + at;
-      const T s0 = sums[r[0]] + a * static_cast<T>(v[0]);
-      const T s1 = sums[r[1]] + a * static_cast<T>(v[1]);
-      const T s2 = sums[r[2]] + a * static_cast<T>(v[2]);
-      const T s3 = sums[r[3]] + a * static_cast<T>(v[3]);
+      const T s0 = sums[r[0]] + product(at);
+      const T s1 = sums[r[1]] + product(at + 1);
+      const T s2 = sums[r[2]] + product(at + 2);
+      const T s3 = sums[r[3]] + product(at + 3);
       sums[r[0]] = s0;
       sums[r[1]] = s1;
       sums[r[2]] = s2;
@@ -147,6 +171,12 @@ HWY_INLINE void products(const PairPass<Rank>& pass, T* HWY_RESTRICT sums) {
     };
     for_listed(column, pass.limit, visit_four, visit);
   });
+}
+
+template <class Rank, class T>
+HWY_INLINE void products(const PairPass<Rank>& pass, T* HWY_RESTRICT sums) {
+  if (pass.rank_values == nullptr) return products_of<true>(pass, sums);
+  products_of<false>(pass, sums);
 }
 
 /// What one common entry adds, lane by lane: base + b (linear + b square), where base and linear
@@ -181,7 +211,7 @@ HWY_INLINE void lane_sums(const PairPass<Rank>& pass, const MakeTerms& make_term
   hn::Vec<D> base[kVectors];
   hn::Vec<D> linear[kVectors];
   hn::Vec<D> square[kVectors];
-  for_columns(pass, [&](float value, const Column<Rank>& column) HWY_ATTR {
+  for_columns<false>(pass, [&](float value, const Column<false, Rank>& column) HWY_ATTR {
     const Terms<T, kLanes> terms = make_terms(static_cast<T>(value));
     HWY_UNROLL(8)
     for (int v = 0; v < kVectors; ++v) {

@@ -21,8 +21,8 @@ struct ColumnStart {
 
 /// One row against the rows below `limit`, in a matrix sorted by column. The first ranks of a
 /// column come as masks, bit r of mask g for rank 16 g + r, the others as a rising list; its values
-/// are in the order of the ranks. Rank is std::uint16_t where it is enough: most of the time goes
-/// into waiting for the columns.
+/// are in the order of the ranks, and none where all are 1 (products alone). Rank is std::uint16_t
+/// where it is enough: most of the time goes into waiting for the columns.
 template <class Rank>
 struct PairPass {
   const Index* columns;  ///< of the row
@@ -31,7 +31,7 @@ struct PairPass {
   const ColumnStart* starts;  ///< of the matrix
   const std::uint16_t* masks;
   const Rank* ranks;
-  const float* rank_values;
+  const float* rank_values;  ///< behind them are kGroup - 1 numbers that may be read
   Index limit;
 };
 

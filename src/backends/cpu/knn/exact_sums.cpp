@@ -19,23 +19,27 @@ namespace {
 
 }  // namespace
 
-bool exact_in_float(const WeightedRows& rows) {
+bool exact_in_float(std::span<const float> values, double largest) {
   std::atomic<int> unit{1};
-  parallel_blocks(rows.weights.nnz(), Offset{1} << 16, [&](Offset begin, Offset end, Offset) {
-    int largest = unit.load(std::memory_order_relaxed);
-    if (largest > 256) return;
-    for (Offset e = begin; e < end && largest <= 256; ++e) {
-      largest = std::max(largest, whole_from(rows.weights.values[e]));
+  parallel_blocks(std::ssize(values), Offset{1} << 16, [&](Offset begin, Offset end, Offset) {
+    int own = unit.load(std::memory_order_relaxed);
+    if (own > 256) return;
+    for (Offset e = begin; e < end && own <= 256; ++e) {
+      own = std::max(own, whole_from(values[static_cast<std::size_t>(e)]));
     }
-    for (int seen = unit.load(); seen < largest && !unit.compare_exchange_weak(seen, largest);) {
+    for (int seen = unit.load(); seen < own && !unit.compare_exchange_weak(seen, own);) {
     }
   });
-  if (unit > 256) return false;
+  return unit <= 256 && largest * unit * unit < 0x1p24;
+}
+
+bool exact_in_float(const WeightedRows& rows) {
   double largest = 0.0;  // |sum a b| and the rest are at most this
   for (const RowStats& row : rows.stats) {
     largest = std::max({largest, row.norm * row.norm, row.count});
   }
-  return largest * unit * unit < 0x1p24;
+  return exact_in_float({rows.weights.values, static_cast<std::size_t>(rows.weights.nnz())},
+                        largest);
 }
 
 }  // namespace likewise

@@ -120,9 +120,11 @@ class CpuKnnSearch final : public KnnSearch {
  private:
   [[nodiscard]] const PositionsByColumn<Rank>& by_column() const {
     return by_column_.get([&] {
-      const bool masked = lanes_of(formula_.sums) == 1 && kernels::masks_pay();
+      const bool products = lanes_of(formula_.sums) == 1;
       return std::make_unique<PositionsByColumn<Rank>>(
-          rows_.weights, order_, masked ? ColumnHeads::kMasked : ColumnHeads::kListed);
+          rows_.weights, order_,
+          products && kernels::masks_pay() ? ColumnHeads::kMasked : ColumnHeads::kListed,
+          products && all_ones_ ? ColumnValues::kOnes : ColumnValues::kKept);
     });
   }
 

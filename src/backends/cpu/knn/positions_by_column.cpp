@@ -40,7 +40,7 @@ template <class Rank>
 
 template <class Rank>
 PositionsByColumn<Rank>::PositionsByColumn(const CsrView& rows, std::span<const Index> order,
-                                           ColumnHeads heads)
+                                           ColumnHeads heads, ColumnValues values)
     : starts_(Offset{rows.cols} + 1) {
   const auto row_at = [&](Index rank) { return order[static_cast<std::size_t>(rank)]; };
   const ColumnScatter scatter(rows, row_at);
@@ -51,7 +51,9 @@ PositionsByColumn<Rank>::PositionsByColumn(const CsrView& rows, std::span<const 
   ranks_ = Array<Rank>::uninitialized(rows.nnz());
   scatter.write_all([&](Offset to, Index rank, Offset) { ranks_[to] = static_cast<Rank>(rank); });
   if (heads == ColumnHeads::kMasked) mask_heads(std::exchange(ranks_, {}));
-  values_ = Array<float>::uninitialized(rows.nnz());
+  if (values == ColumnValues::kOnes) return;
+  values_ = Array<float>::uninitialized(rows.nnz() + kGroup - 1);
+  std::fill(values_.begin() + rows.nnz(), values_.end(), 0.0F);
   scatter.write_all([&](Offset to, Index, Offset entry) { values_[to] = rows.values[entry]; });
 }
 
@@ -96,7 +98,7 @@ kernels::PairPass<Rank> PositionsByColumn<Rank>::pass(const CsrView& queries, In
           starts_.data(),
           masks_.data(),
           ranks_.data(),
-          values_.data(),
+          values_.size() == 0 ? nullptr : values_.data(),
           limit};
 }
 

@@ -16,13 +16,15 @@
 namespace likewise {
 
 enum class ColumnHeads { kListed, kMasked };
+enum class ColumnValues { kKept, kOnes };  ///< kOnes: all are 1, and products alone are wanted
 
 /// Rank: std::uint16_t or Index.
 template <class Rank>
 class PositionsByColumn {
  public:
   /// `order`: rank -> row.
-  PositionsByColumn(const CsrView& rows, std::span<const Index> order, ColumnHeads heads);
+  PositionsByColumn(const CsrView& rows, std::span<const Index> order, ColumnHeads heads,
+                    ColumnValues values);
 
   /// A row of a matrix of the same columns against the ranks below `limit`.
   [[nodiscard]] kernels::PairPass<Rank> pass(const CsrView& queries, Index query,
@@ -34,7 +36,7 @@ class PositionsByColumn {
   Array<kernels::ColumnStart> starts_;  ///< cols + 1
   Array<std::uint16_t> masks_;
   Array<Rank> ranks_;
-  Array<float> values_;
+  Array<float> values_;  ///< where they are kept
 };
 
 }  // namespace likewise

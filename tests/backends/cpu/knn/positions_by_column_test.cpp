@@ -16,35 +16,37 @@ using test::Entry;
 using test::make_csr;
 
 /// Row r has about one entry in 1 + r / 8 columns: the first rows fill the heads of the columns.
-CsrMatrix falling(Index rows, Index cols) {
+CsrMatrix falling(Index rows, Index cols, ColumnValues values) {
   std::mt19937 random(7);
   std::vector<Entry> entries;
   for (Index r = 0; r < rows; ++r) {
     for (Index c = 0; c < cols; ++c) {
       if (random() % static_cast<unsigned>(1 + r / 8) != 0) continue;
-      entries.push_back({r, c, static_cast<float>(random() % 100) / 8.0F});
+      const float value = static_cast<float>(random() % 100) / 8.0F;
+      entries.push_back({r, c, values == ColumnValues::kOnes ? 1.0F : value});
     }
   }
   return make_csr(rows, cols, entries);
 }
 
 template <class Rank, class T>
-void check_sums(ColumnHeads heads) {
-  const CsrMatrix matrix = falling(203, 37);
+void check_sums(ColumnHeads heads, ColumnValues values) {
+  const CsrMatrix matrix = falling(203, 37, values);
+  const CsrMatrix queries = falling(203, 37, ColumnValues::kKept);
   std::vector<Index> order(203);
   std::iota(order.begin(), order.end(), 0);
   std::swap(order[3], order[100]);
-  const PositionsByColumn<Rank> by_column(matrix.view(), order, heads);
+  const PositionsByColumn<Rank> by_column(matrix.view(), order, heads, values);
   std::vector<double> dense(37);
   for (const Index limit : {0, 1, 15, 16, 17, 100, 202, 203}) {
     for (const Index query : {0, 3, 60, 202}) {
       std::ranges::fill(dense, 0.0);
-      const auto columns = matrix.view().row_columns(query);
+      const auto columns = queries.view().row_columns(query);
       for (std::size_t e = 0; e < columns.size(); ++e) {
-        dense[static_cast<std::size_t>(columns[e])] = matrix.view().row_values(query)[e];
+        dense[static_cast<std::size_t>(columns[e])] = queries.view().row_values(query)[e];
       }
       Array<T> sums(208);
-      kernels::add_products(by_column.pass(matrix.view(), query, limit), sums.data());
+      kernels::add_products(by_column.pass(queries.view(), query, limit), sums.data());
       for (Index rank = 0; rank < 208; ++rank) {
         double expected = 0.0;
         if (rank < limit) {
@@ -62,8 +64,10 @@ void check_sums(ColumnHeads heads) {
 
 template <class Rank>
 void check_heads(ColumnHeads heads) {
-  check_sums<Rank, float>(heads);
-  check_sums<Rank, double>(heads);
+  for (const ColumnValues values : {ColumnValues::kKept, ColumnValues::kOnes}) {
+    check_sums<Rank, float>(heads, values);
+    check_sums<Rank, double>(heads, values);
+  }
 }
 
 TEST(PositionsByColumn, AddUpLists) {
