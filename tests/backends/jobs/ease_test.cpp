@@ -376,8 +376,10 @@ TEST_P(LocalEaseOnGpu, SingularSystemsAreRefusedAsOnTheCpu) {
     };
     const std::string found = refused(job<EaseJob>(device()), twins);
     EXPECT_THAT(found, testing::HasSubstr("use a larger regularization"));
-    if (regularization > 0.0) EXPECT_EQ(found, refused(*make_cpu_ease(), twins));
-    if (regularization > 0.0) continue;
+    if (regularization > 0.0) {
+      EXPECT_EQ(found, refused(*make_cpu_ease(), twins));
+      continue;
+    }
     EXPECT_EQ(refused(job<EaseJob>(device()), make_csr(3, 4, {})),
               refused(*make_cpu_ease(), make_csr(3, 4, {})));
   }
@@ -409,6 +411,41 @@ TEST(Ease, LocalWeightsOfAllItemsAreTheDenseOnes) {
         dense,
         to_dense(cpu->local_weights(m.view(), system, some_candidates(m.cols, m.cols, 1), {})),
         kTolerance);
+  }
+}
+
+/// More items than 16 bits can number, nearly all of them without entries.
+TEST(Ease, LocalWeightsAreTheSameInALargerCatalogue) {
+  constexpr Index kApart = 1100;
+  const CsrMatrix small = awkward(400, 64, 9.0, 3);
+  CsrMatrix large = small.clone();
+  large.cols = 64 * kApart;
+  for (Index& column : large.columns) column *= kApart;
+  const KnnLists candidates = some_candidates(64, 17, 3);
+  std::vector<std::vector<Candidate>> moved(static_cast<std::size_t>(large.cols));
+  for (Index item = 0; item < 64; ++item) {
+    for (const Index other : candidates.rows_of(item)) {
+      moved[static_cast<std::size_t>(item * kApart)].push_back({0.0F, other * kApart});
+    }
+  }
+  const auto cpu = make_cpu_ease();
+  for (const EaseSystem& system : kSystems) {
+    const KnnLists expected = cpu->local_weights(small.view(), system, candidates, {});
+    const KnnLists found = cpu->local_weights(
+        large.view(), system,
+        pack_knn_lists(large.cols,
+                       [&](Index item) {
+                         return std::span<const Candidate>(moved[static_cast<std::size_t>(item)]);
+                       }),
+        {});
+    for (Index item = 0; item < 64; ++item) {
+      std::vector<Index> others(found.rows_of(item * kApart).begin(),
+                                found.rows_of(item * kApart).end());
+      for (Index& other : others) other /= kApart;
+      ASSERT_TRUE(std::ranges::equal(others, expected.rows_of(item)));
+      ASSERT_TRUE(
+          std::ranges::equal(found.similarities_of(item * kApart), expected.similarities_of(item)));
+    }
   }
 }
 

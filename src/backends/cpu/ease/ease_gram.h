@@ -67,6 +67,7 @@ class EaseGram {
   /// common. `sums` are 0 before and after.
   template <class Take>
   void row(Index i, Array<Sum>& sums, const Take& take) const {
+    if (by_item_.view().row_size(item(i)) == 0) return;
     const Index last = items() - 1;
     const Index ranks = items() - i;
     kernels::add_products(by_user_.pass(by_item_.view(), item(i), ranks), sums.data());
@@ -79,7 +80,7 @@ class EaseGram {
   }
 
  private:
-  /// Of as many entries by falling number, so that numbers rise with the items.
+  /// Of items with as many entries the last comes first: their numbers rise as they do.
   [[nodiscard]] static std::vector<Index> by_falling_entries(const CsrView& rows) {
     std::vector<Index> order(static_cast<std::size_t>(rows.rows));
     std::iota(order.rbegin(), order.rend(), 0);
