@@ -80,7 +80,8 @@ class EaseGram {
   }
 
  private:
-  /// Of items with as many entries the last comes first: their numbers rise as they do.
+  /// Other than by_falling_length(), of items with as many entries the last first: their numbers
+  /// then rise as they do, and a singular system names the same one on every device.
   [[nodiscard]] static std::vector<Index> by_falling_entries(const CsrView& rows) {
     std::vector<Index> order(static_cast<std::size_t>(rows.rows));
     std::iota(order.rbegin(), order.rend(), 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A sparse matrix by column, its rows numbered by rank: the data of a search for neighbours.
+/// A sparse matrix by column, its rows numbered by rank: the data of a search for neighbours, and
+/// of X' X of EASE.
 ///
 /// Where the popular rows come first, the head of a column is nearly full. There 16 ranks take a
 /// mask of 16 bits, and the additions of a group of 16 are one of vectors; only the rest of a
