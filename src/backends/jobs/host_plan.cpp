@@ -72,8 +72,7 @@ MemoryPlan bpr_plan(const SgdShape& shape, const BprParams& params, Offset numbe
 MemoryPlan ease_plan(const EaseShape& shape, Offset number_bytes) {
   const AlsShape whole{shape.users, shape.items, shape.interactions};
   const Offset entry = sizeof(Index) + sizeof(float);
-  MemoryPlan::Part by_item{"interactions by item, and sorted again by user",
-                           2 * shape.interactions * entry};
+  MemoryPlan::Part by_item{"interactions by item and by user", 2 * shape.interactions * entry};
   const Offset items = shape.items;
   if (shape.candidates == 0) {
     return checked_plan(whole, {std::move(by_item),
