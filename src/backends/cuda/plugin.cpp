@@ -21,7 +21,7 @@ namespace {
 
 std::vector<AlsTuning> als_variants(const GpuInfo& gpu, const AlsWork& work) {
   return cuda::als_variants(work, static_cast<int>(gpu.specs.shared_memory_of_block),
-                            cuda::has_held_rows(gpu.major, gpu.minor));
+                            cuda::has_sm_90a(gpu.major, gpu.minor));
 }
 
 double now() {

@@ -317,4 +317,20 @@ CsrMatrix long_rows_matrix() {
   return make_csr(users, 7, entries);
 }
 
+CsrMatrix dense_items_matrix(Index users) {
+  std::vector<Entry> entries;
+  for (Index u = 0; u < users; ++u) {
+    for (Index i = 0; i < 100; ++i) {
+      const std::uint32_t drawn =
+          (static_cast<std::uint32_t>(u) * 2654435761U ^ static_cast<std::uint32_t>(i) * 40503U) >>
+          8U;
+      const std::uint32_t percent = i < 90 ? 60U - static_cast<std::uint32_t>(i) / 2U : 1U;
+      if (i != 99 && drawn % 100U >= percent) continue;
+      const float value = 1.0F + static_cast<float>(drawn / 100U % 5U);
+      entries.push_back({u, i, value});
+    }
+  }
+  return make_csr(users, 100, entries);
+}
+
 }  // namespace likewise::test

@@ -90,4 +90,7 @@ struct NamedMatrix {
 /// 40,000 users x 7 items: two items with 20,000 users each, one with 34,000.
 [[nodiscard]] CsrMatrix long_rows_matrix();
 
+/// 100 items: 90 with 15 to 60 percent of all users, nine with about 1, and one with all.
+[[nodiscard]] CsrMatrix dense_items_matrix(Index users);
+
 }  // namespace likewise::test

@@ -423,6 +423,40 @@ TEST_P(LargeTableOnDevice, GradientVanishesAfterAnExactHalfStep) {
   });
 }
 
+/// A GPU multiplies items with many users of a large table with all users, 64 items at a time. What
+/// it finds is held against its own exact solution, which forms matrices.
+using DenseRowsOnDevice = AlsOnDevice;
+TEST_P(DenseRowsOnDevice, EqualTheExactSolution) {
+  Largest largest;
+  const AlsParams& params = GetParam().cases.front().params;
+  const CsrMatrix m = test::dense_items_matrix(21'500'000 / params.factors);  // 43 MB in 16 bits
+  const Factors start = test::first_factors(m.view(), params);
+  const double unit = test::als_objective_of_nothing(m.view(), start, params);
+  const AlsStrategy by_matrices{"", AlsSolverKind::kCholesky, Precision::kFp32, true, {}};
+  const auto exact = make_solver(m, params, by_matrices, start);
+  const double want = exact->solve(Side::kItems, {});
+  for_each_strategy([&](const AlsStrategy& strategy) {
+    const AlsTolerance& allowed = strategy.tolerance;
+    const bool halves =
+        strategy.precision == Precision::kFp16 || strategy.precision == Precision::kBf16;
+    if (strategy.solver == AlsSolverKind::kCholesky || !halves) return;
+    for (const int completed : {0, 1}) {  // 1: solutions start from the factors
+      const auto solver = make_solver(m, params, strategy, start, completed);
+      for (const int time : {1, 2}) {  // the second starts where the first has ended
+        SCOPED_TRACE(fmt::format("{} completed, time {}", completed, time));
+        const double reported = solver->solve(Side::kItems, {});
+        expect_small(std::abs(reported - want) / unit, allowed.objective + allowed.reported,
+                     largest[strategy].objective, "objective");
+        expect_small(test::relative_difference(solver->factors(), exact->factors(), Side::kItems),
+                     allowed.factors, largest[strategy].factors, "factors");
+      }
+      const auto again = make_solver(m, params, strategy, start, completed);
+      for (int time = 0; time < 2; ++time) (void)again->solve(Side::kItems, {});
+      EXPECT_TRUE(test::same_factors(again->factors(), solver->factors()));
+    }
+  });
+}
+
 [[nodiscard]] AlsCases one_case(const char* name, Feedback feedback, int factors) {
   return {name, {{fmt::format("{} factors", factors), test::small_als(feedback, factors)}}};
 }
@@ -432,6 +466,11 @@ INSTANTIATE_TEST_SUITE_P(Cuda, WidestAlsOnDevice,
                          cases_name);
 INSTANTIATE_TEST_SUITE_P(Cuda, LargeTableOnDevice,
                          testing::Values(one_case("implicit", Feedback::kImplicit, 1024),
+                                         one_case("explicit", Feedback::kExplicit, 300)),
+                         cases_name);
+INSTANTIATE_TEST_SUITE_P(Cuda, DenseRowsOnDevice,
+                         testing::Values(one_case("implicit", Feedback::kImplicit, 512),
+                                         one_case("implicit_narrower", Feedback::kImplicit, 250),
                                          one_case("explicit", Feedback::kExplicit, 300)),
                          cases_name);
 INSTANTIATE_TEST_SUITE_P(Cpu, AlsOnDevice,

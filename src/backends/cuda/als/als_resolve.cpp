@@ -57,6 +57,9 @@ namespace {
     needs.task_bytes *= 2;  // for what sums a row, and what solves it
     needs.slots = most_wide_slots(setup.padded);
     needs.workspace += part.interactions / 8;  // where rows meet chunks of the table
+    if (!setup.exact && has_dense_rows(setup.precision, setup.padded)) {
+      needs.workspace += most_dense_bytes(part.interactions);
+    }
   }
   return needs;
 }

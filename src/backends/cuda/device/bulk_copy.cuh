@@ -10,13 +10,14 @@
 
 namespace likewise::cuda {
 
-/// Makes a barrier in shared memory of 8 bytes: a phase ends when one thread has arrived and all
-/// bytes that it announced have come.
-__device__ __forceinline__ void make_barrier(std::uint32_t barrier) {
-  asm volatile("mbarrier.init.shared.b64 [%0], 1;\n" ::"r"(barrier) : "memory");
+/// Makes a barrier in shared memory of 8 bytes: a phase ends when so many threads have arrived and
+/// all bytes that they announced have come.
+__device__ __forceinline__ void make_barrier(std::uint32_t barrier, int threads = 1) {
+  asm volatile("mbarrier.init.shared.b64 [%0], %1;\n" ::"r"(barrier), "r"(threads) : "memory");
 }
 
-/// What this thread wrote to shared memory is there for bulk copies, and barriers are made.
+/// What this thread wrote to shared memory is there for bulk copies and for products of warp groups
+/// (group_products.cuh), and barriers are made.
 __device__ __forceinline__ void fence_bulk_copies() {
   asm volatile("fence.proxy.async.shared::cta;\n" ::: "memory");
 }

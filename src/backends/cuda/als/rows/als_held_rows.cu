@@ -58,7 +58,7 @@ constexpr HeldKernel kKernels[] = {
 
 }  // namespace
 
-bool has_held_rows([[maybe_unused]] int major, [[maybe_unused]] int minor) {
+bool has_sm_90a([[maybe_unused]] int major, [[maybe_unused]] int minor) {
 #ifdef LIKEWISE_SM_90A
   return major == 9 && minor == 0;
 #else

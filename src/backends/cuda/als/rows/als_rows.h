@@ -130,9 +130,10 @@ void solve_short_rows(const RowProblem& problem, const RowTask* tasks, std::span
                       int done, int one_warp, cudaStream_t stream);
 
 /// Interactions up to which solve_held_rows() has kernels, ascending; none where it has no kernel.
-/// They need a GPU of compute capability 9.0 and this build's machine code for it.
+/// They need has_sm_90a().
 [[nodiscard]] std::vector<int> held_row_sizes(Precision precision, int padded);
-[[nodiscard]] bool has_held_rows(int major, int minor);
+/// Whether a GPU of this compute capability is one of 9.0 that this build has machine code for.
+[[nodiscard]] bool has_sm_90a(int major, int minor);
 
 /// Solves those of the short rows, as above, that have more than `short_rows` interactions, with
 /// their factor rows held in registers. Returns how many of the tasks that were.

@@ -35,7 +35,12 @@ class Costs {
     matrix_ = columns * columns * 1.06 / tensor_rate;
     const auto matrix_bytes = static_cast<double>(slot_floats(fixed.padded)) * sizeof(float);
     matrix_row_ = matrix_bytes * (1.0 + kPasses) / kMemoryRate;
+    least_dense_ = static_cast<Offset>(fixed.rows * columns * kCellSeconds * kPasses / lockstep_);
   }
+
+  /// Interactions of a row from which on a pass over all factor rows on tensor cores is cheaper
+  /// than one over its own.
+  [[nodiscard]] Offset least_dense() const { return least_dense_; }
 
   [[nodiscard]] WideStrategy best(Offset count) const {
     const auto k = static_cast<double>(count);
@@ -54,6 +59,9 @@ class Costs {
   static constexpr double kMemoryRate = 4.5e12;
   static constexpr double kBlockSeconds = 4e-9;
   static constexpr double kColumnSeconds = 2.3e-13;  ///< of a pass, for each interaction
+  /// Of one with all factor rows on tensor cores, for each of these. Less is measured, but last
+  /// steps gather a part.
+  static constexpr double kCellSeconds = 0.9e-14;
   /// A block goes over these alone: longer rows must be cut.
   static constexpr Offset kMostMatrixFree = 32768;
 
@@ -65,6 +73,7 @@ class Costs {
   // And once:
   double lockstep_row_;
   double matrix_row_;
+  Offset least_dense_;
 };
 
 [[nodiscard]] int pieces_of(Offset count) {
@@ -128,7 +137,9 @@ WidePlan plan_wide_rows(std::vector<RowTask> rows, const RowEntry* entries,
   std::vector<RowTask> matrix_free;
   std::vector<RowTask> lockstep;
   std::vector<RowTask> by_matrices;
+  Offset interactions = 0;
   for (const RowTask& row : rows) {
+    interactions += row.count;
     const WideStrategy strategy = fixed.exact ? WideStrategy::kMatrices : costs.best(row.count);
     (strategy == WideStrategy::kMatrixFree ? matrix_free
      : strategy == WideStrategy::kLockstep ? lockstep
@@ -143,11 +154,18 @@ WidePlan plan_wide_rows(std::vector<RowTask> rows, const RowEntry* entries,
   const Offset row_floats = lockstep_floats(fixed.padded, chunks);
   const Offset batch =
       std::max(Offset{1}, kMostSumBytes / static_cast<Offset>(row_floats * sizeof(float)));
+  const DenseRows dense = has_dense_rows(fixed.precision, fixed.padded)
+                              ? plan_dense_rows(lockstep, fixed.rows, costs.least_dense(),
+                                                fixed.padded, most_dense_bytes(interactions))
+                              : DenseRows{};
   plan.lockstep = plan_lockstep(lockstep, entries, fixed.rows, fixed.row_bytes(),
-                                static_cast<int>(std::min(batch, Offset{1} << 30)), stream);
-  plan.floats = std::max(plan.slots * slot_floats(fixed.padded), plan.lockstep.batch * row_floats);
+                                static_cast<int>(std::min(batch, Offset{1} << 30)), dense, stream);
+  plan.floats =
+      std::max(plan.slots * slot_floats(fixed.padded),
+               plan.lockstep.batch * row_floats + dense_floats(plan.lockstep.dense, fixed.padded));
   if (fixed.nonnegative) plan.floats += nonnegative_floats(fixed.padded);
-  plan.doubles = std::max(Offset{plan.slots}, plan.lockstep.batch * lockstep_doubles(chunks));
+  plan.doubles = std::max(Offset{plan.slots}, plan.lockstep.batch * lockstep_doubles(chunks) +
+                                                  dense_doubles(plan.lockstep.dense));
   return plan;
 }
 

@@ -28,31 +28,41 @@ constexpr int kThreads = 256;
   batch.directions = batch.residuals + Offset{plan.batch} * problem.padded;
   batch.totals = problem.piece_constants;
   batch.left = plan.left.data();
+  if (first > 0) return batch;
+  batch.dense = plan.dense;
+  batch.dense.parts = batch.directions + Offset{plan.batch} * problem.padded;
+  batch.dense.totals = batch.totals + plan.batch * lockstep_doubles(plan.chunks);
+  batch.dense.list = plan.dense_list.data();
   return batch;
 }
 
 template <class Stored, int kSlices>
-void take_steps(const RowProblem& problem, LockstepPlan& plan, int first, cudaStream_t stream) {
-  const LockstepBatch batch = batch_of(problem, plan, first);
-  int& left = *plan.host_left.data();
-  left = 1;
-  for (int step = -1; step < problem.limits.steps && left > 0; ++step) {
-    fill_zero(plan.left.data(), 1, stream);
+void take_steps(Precision precision, const RowProblem& problem, LockstepPlan& plan, int first,
+                cudaStream_t stream) {
+  LockstepBatch batch = batch_of(problem, plan, first);
+  int* const left = plan.host_left.data();
+  left[0] = 1;
+  left[1] = batch.dense.rows;
+  for (int step = -1; step < problem.limits.steps && left[0] > 0; ++step) {
+    set_count(batch.dense, left[1]);
+    fill_zero(plan.left.data(), 2, stream);
+    multiply_dense_rows(precision, problem, batch, step, stream);
     lockstep_multiply_kernel<Stored, kSlices>
         <<<batch.count * batch.chunks, kProductThreads, 0, stream>>>(problem, batch, step);
     lockstep_step_kernel<Stored, kSlices>
         <<<batch.count, kProductThreads, 0, stream>>>(problem, batch, step);
     LIKEWISE_CUDA_CHECK_LAUNCH();
-    copy_to_host(&left, plan.left.data(), 1, stream);
+    copy_to_host(left, plan.left.data(), 2, stream);
     LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));
   }
 }
 
 template <class Stored>
-void solve_width(const RowProblem& problem, LockstepPlan& plan, cudaStream_t stream) {
+void solve_width(Precision precision, const RowProblem& problem, LockstepPlan& plan,
+                 cudaStream_t stream) {
   for (int first = 0; first < plan.count; first += plan.batch) {
     for_slices(problem.padded, [&](auto slices) {
-      take_steps<Stored, slices.value>(problem, plan, first, stream);
+      take_steps<Stored, slices.value>(precision, problem, plan, first, stream);
     });
   }
 }
@@ -65,7 +75,8 @@ int table_chunks(Offset row_bytes, Index rows) {
 }
 
 LockstepPlan plan_lockstep(const std::vector<RowTask>& rows, const RowEntry* entries,
-                           Index fixed_rows, Offset row_bytes, int batch, cudaStream_t stream) {
+                           Index fixed_rows, Offset row_bytes, int batch, const DenseRows& dense,
+                           cudaStream_t stream) {
   LockstepPlan plan;
   plan.count = static_cast<int>(rows.size());
   if (rows.empty()) return plan;
@@ -74,8 +85,11 @@ LockstepPlan plan_lockstep(const std::vector<RowTask>& rows, const RowEntry* ent
   plan.rows = to_device(rows, stream);
   plan.bounds = DeviceArray<Offset>(Offset{plan.count} * (plan.chunks + 1));
   plan.kept = DeviceArray<LockstepRow>(plan.batch);
-  plan.left = DeviceArray<int>(1);
-  plan.host_left = PinnedArray<int>(1);
+  plan.left = DeviceArray<int>(2);
+  plan.host_left = PinnedArray<int>(2);
+  plan.dense = dense;
+  plan.dense.rows = std::min(dense.rows, plan.batch);
+  plan.dense_list = DeviceArray<int>(plan.dense.rows);
   const auto blocks = static_cast<unsigned>((plan.bounds.size() + kThreads - 1) / kThreads);
   find_bounds_kernel<<<blocks, kThreads, 0, stream>>>(entries, plan.rows.data(), plan.count,
                                                       plan.chunks, chunk_rows(row_bytes),
@@ -87,11 +101,11 @@ LockstepPlan plan_lockstep(const std::vector<RowTask>& rows, const RowEntry* ent
 void solve_lockstep(Precision precision, const RowProblem& problem, LockstepPlan& plan,
                     cudaStream_t stream) {
   if (precision == Precision::kFp16) {
-    solve_width<StoredHalf>(problem, plan, stream);
+    solve_width<StoredHalf>(precision, problem, plan, stream);
   } else if (precision == Precision::kBf16) {
-    solve_width<StoredBfloat>(problem, plan, stream);
+    solve_width<StoredBfloat>(precision, problem, plan, stream);
   } else {
-    solve_width<StoredFloat>(problem, plan, stream);
+    solve_width<StoredFloat>(precision, problem, plan, stream);
   }
 }
 

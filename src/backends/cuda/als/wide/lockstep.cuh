@@ -14,18 +14,8 @@ __global__ void find_bounds_kernel(const RowEntry* entries, const RowTask* rows,
   const Offset at = Offset{blockIdx.x} * blockDim.x + threadIdx.x;
   if (at >= Offset{count} * (chunks + 1)) return;
   const RowTask& row = rows[at / (chunks + 1)];
-  const Offset first = at % (chunks + 1) * chunk_rows;
-  Offset low = row.begin;
-  Offset high = row.begin + row.count;
-  while (low < high) {
-    const Offset middle = low + (high - low) / 2;
-    if (entries[middle].column < first) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  bounds[at] = low;
+  bounds[at] =
+      first_from(entries, row.begin, row.begin + row.count, at % (chunks + 1) * chunk_rows);
 }
 
 template <class Stored, int kSlices>
@@ -43,10 +33,11 @@ struct Lockstep {
     const int which = static_cast<int>(blockIdx.x) % batch.count;
     const int chunk = static_cast<int>(blockIdx.x) / batch.count;
     if (step >= 0 && !batch.kept[which].goes_on) return;
+    const bool part = step >= 0 && batch.kept[which].last;
+    if (batch.dense.has(which, step, part)) return;
     const Offset* bounds = batch.bounds + Offset{which} * (batch.chunks + 1) + chunk;
     const auto count = static_cast<int>(bounds[1] - bounds[0]);
     if (count == 0) return;
-    const bool part = step >= 0 && batch.kept[which].last;
     const auto p = Products::place(problem, bounds[0], count, part);
     const Vectors on{problem.padded, memory.sums};
     Lane v;
@@ -68,24 +59,28 @@ struct Lockstep {
     }
   }
 
-  /// The chunks' parts of a row's product, in their order, and at the start of the totals.
+  /// The parts of a row's product, in their order, and at the start of the totals.
   static __device__ __forceinline__ void add_parts(const RowProblem& problem,
-                                                   const LockstepBatch& batch, int which,
-                                                   bool start, const Vectors& on, Lane& product,
+                                                   const LockstepBatch& batch, int which, int step,
+                                                   const Vectors& on, Lane& product,
                                                    RowTotals<double>& totals) {
+    const bool dense = batch.dense.has(which, step, step >= 0 && batch.kept[which].last);
+    const int count = dense ? batch.dense.part_count : batch.chunks;
+    const Offset first = Offset{dense && step >= 0 ? batch.kept[which].place : which} * count;
+    const float* const parts = (dense ? batch.dense.parts : batch.parts) + first * problem.padded;
+    const double* const of_totals = (dense ? batch.dense.totals : batch.totals) + 2 * first;
+    const Offset* const bounds = batch.bounds + Offset{which} * (batch.chunks + 1);
 #pragma unroll
     for (int e = 0; e < Vectors::kOwn; ++e) product[e] = 0.0F;
-    const Offset* bounds = batch.bounds + Offset{which} * (batch.chunks + 1);
-    for (int chunk = 0; chunk < batch.chunks; ++chunk) {
-      if (bounds[chunk] == bounds[chunk + 1]) continue;
-      const Offset part = Offset{which} * batch.chunks + chunk;
+    for (int part = 0; part < count; ++part) {
+      if (!dense && bounds[part] == bounds[part + 1]) continue;
       Lane more;
-      on.load(more, batch.parts + part * problem.padded);
+      on.load(more, parts + Offset{part} * problem.padded);
 #pragma unroll
       for (int e = 0; e < Vectors::kOwn; ++e) product[e] += more[e];
-      if (!start) continue;
-      totals.constant += batch.totals[2 * part];
-      totals.reached += batch.totals[2 * part + 1];
+      if (step >= 0) continue;
+      totals.constant += of_totals[2 * part];
+      totals.reached += of_totals[2 * part + 1];
     }
   }
 
@@ -120,7 +115,7 @@ struct Lockstep {
       totals.constant = kept.constant;
     }
     Lane product;
-    add_parts(problem, batch, which, step < 0, on, product, totals);
+    add_parts(problem, batch, which, step, on, product, totals);
     const bool more = take_step(on, problem, step, diagonals, totals, product, now) &&
                       step + 1 < problem.limits.steps && leads_on(now);
     on.store(residual, now.r);
@@ -128,8 +123,12 @@ struct Lockstep {
     finish_row(on, problem, row, totals.constant, now);
     __syncthreads();  // all have read what is kept
     if (threadIdx.x > 0) return;
-    kept = {totals.constant, now.won, now.rho, now.enough, now.positive, more, now.last};
-    if (more) atomicAdd(batch.left, 1);
+    kept = {totals.constant, now.won, now.rho, now.enough, now.positive, more, now.last, 0};
+    if (!more) return;
+    atomicAdd(batch.left, 1);
+    if (which >= batch.dense.rows || now.last) return;
+    kept.place = atomicAdd(batch.left + 1, 1);
+    batch.dense.list[kept.place] = which;
   }
 };
 

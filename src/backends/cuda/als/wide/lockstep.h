@@ -4,7 +4,7 @@
 /// read is then in the cache, however large the table is.
 #pragma once
 
-#include "backends/cuda/als/rows/als_rows.h"
+#include "backends/cuda/als/wide/dense_rows.h"
 #include "backends/cuda/device/memory.h"
 
 namespace likewise::cuda {
@@ -18,6 +18,7 @@ struct LockstepRow {
   bool positive;
   bool goes_on;
   bool last;  ///< RowState::last
+  int place;  ///< in the list of dense rows
 };
 
 /// A batch of rows on the GPU.
@@ -31,8 +32,23 @@ struct LockstepBatch {
   float* residuals;   ///< [row][padded]
   float* directions;  ///< [row][padded]
   double* totals;     ///< [row][chunk][2]
-  int* left;          ///< rows that go on
+  int* left;          ///< rows that go on, and dense ones of the next step
+  DenseRows dense;
 };
+
+/// Where among entries begin .. end - 1, by column, those of this column and of later ones begin.
+[[nodiscard]] LIKEWISE_HOST_DEVICE Offset first_from(const RowEntry* entries, Offset begin,
+                                                     Offset end, Offset column) {
+  while (begin < end) {
+    const Offset middle = begin + (end - begin) / 2;
+    if (entries[middle].column < column) {
+      begin = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return begin;
+}
 
 /// Rows that are solved in lockstep.
 struct LockstepPlan {
@@ -44,6 +60,8 @@ struct LockstepPlan {
   DeviceArray<LockstepRow> kept;
   DeviceArray<int> left;
   PinnedArray<int> host_left;
+  DenseRows dense;  ///< of the first batch, without what is on the GPU
+  DeviceArray<int> dense_list;
 };
 
 /// Chunks of a table of so many rows; 1 where all of it fits the cache.
@@ -55,10 +73,10 @@ struct LockstepPlan {
 }
 [[nodiscard]] constexpr Offset lockstep_doubles(int chunks) { return Offset{2} * chunks; }
 
-/// `rows` are whole rows of these entries, the longest first.
+/// `rows` are whole rows of these entries, the longest first, the first of them `dense`.
 [[nodiscard]] LockstepPlan plan_lockstep(const std::vector<RowTask>& rows, const RowEntry* entries,
                                          Index fixed_rows, Offset row_bytes, int batch,
-                                         cudaStream_t stream);
+                                         const DenseRows& dense, cudaStream_t stream);
 
 /// Waits for the GPU after every step.
 void solve_lockstep(Precision precision, const RowProblem& problem, LockstepPlan& plan,
