@@ -154,10 +154,10 @@ WidePlan plan_wide_rows(std::vector<RowTask> rows, const RowEntry* entries,
   const Offset row_floats = lockstep_floats(fixed.padded, chunks);
   const Offset batch =
       std::max(Offset{1}, kMostSumBytes / static_cast<Offset>(row_floats * sizeof(float)));
-  const DenseRows dense = has_dense_rows(fixed.precision, fixed.padded)
-                              ? plan_dense_rows(lockstep, fixed.rows, costs.least_dense(),
-                                                fixed.padded, most_dense_bytes(interactions))
-                              : DenseRows{};
+  const DenseProducts dense = has_dense_rows(fixed.precision, fixed.padded)
+                                  ? plan_dense_rows(lockstep, fixed.rows, costs.least_dense(),
+                                                    fixed.padded, most_dense_bytes(interactions))
+                                  : DenseProducts{};
   plan.lockstep = plan_lockstep(lockstep, entries, fixed.rows, fixed.row_bytes(),
                                 static_cast<int>(std::min(batch, Offset{1} << 30)), dense, stream);
   plan.floats =

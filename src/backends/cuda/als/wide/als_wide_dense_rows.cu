@@ -19,7 +19,7 @@ template <class Stored, int kSlices>
 void launch(const RowProblem& problem, const LockstepBatch& batch, int step, cudaStream_t stream) {
   if constexpr (kSlices * kSliceColumns <= kMostDenseColumns) {
     using Shape = DenseShape<kSlices>;
-    const DenseRows& dense = batch.dense;
+    const DenseProducts& dense = batch.dense;
     const auto kernel = problem.weights.explicit_feedback
                             ? dense_rows_kernel<Stored, kSlices, true>
                             : dense_rows_kernel<Stored, kSlices, false>;
@@ -42,9 +42,9 @@ bool has_dense_rows(Precision precision, int padded) {
 
 Offset most_dense_bytes(Offset interactions) { return std::min(kMostBytes, 16 * interactions); }
 
-DenseRows plan_dense_rows(const std::vector<RowTask>& rows, Index fixed_rows, Offset least,
-                          int padded, Offset most_bytes) {
-  DenseRows dense;
+DenseProducts plan_dense_rows(const std::vector<RowTask>& rows, Index fixed_rows, Offset least,
+                              int padded, Offset most_bytes) {
+  DenseProducts dense;
   dense.fixed_rows = fixed_rows;
   const Offset place_bytes = padded * Offset{sizeof(float)} + 2 * Offset{sizeof(double)};
   const Offset most = most_bytes / place_bytes;
@@ -52,13 +52,13 @@ DenseRows plan_dense_rows(const std::vector<RowTask>& rows, Index fixed_rows, Of
   const auto longer = [&](const RowTask& row) { return row.count >= least; };
   dense.rows = static_cast<int>(std::partition_point(rows.begin(), rows.begin() + count, longer) -
                                 rows.begin());
-  if (dense.rows < kDenseRows) return DenseRows{};
+  if (dense.rows < kDenseRows) return DenseProducts{};
   dense.places =
       std::min(most, std::max<Offset>(dense.rows, Offset{4} * multiprocessor_count() * kDenseRows));
   return dense;
 }
 
-void set_count(DenseRows& dense, int count) {
+void set_count(DenseProducts& dense, int count) {
   dense.count = count < kLeastRows ? 0 : count;
   if (dense.count == 0) return;
   // As many parts as keep most of the multiprocessors busy to the end.

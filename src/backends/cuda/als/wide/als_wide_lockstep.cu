@@ -75,8 +75,8 @@ int table_chunks(Offset row_bytes, Index rows) {
 }
 
 LockstepPlan plan_lockstep(const std::vector<RowTask>& rows, const RowEntry* entries,
-                           Index fixed_rows, Offset row_bytes, int batch, const DenseRows& dense,
-                           cudaStream_t stream) {
+                           Index fixed_rows, Offset row_bytes, int batch,
+                           const DenseProducts& dense, cudaStream_t stream) {
   LockstepPlan plan;
   plan.count = static_cast<int>(rows.size());
   if (rows.empty()) return plan;

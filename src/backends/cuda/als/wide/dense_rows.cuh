@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The rows of lockstep that have interactions with a good part of all columns (DenseRows,
+/// The rows of lockstep that have interactions with a good part of all columns (DenseProducts,
 /// wide/dense_rows.h), on GPUs of compute capability 9.0. A block multiplies 64 of them with one
 /// factor row after the other on tensor cores: Q = P V', of which U = w q - v is kept where there
 /// is an interaction, and Y = U V. A factor row is brought once for 64 rows. One warp group brings

@@ -18,9 +18,9 @@ inline constexpr int kDenseRows = 64;
 /// Of tables that it multiplies with.
 inline constexpr int kMostDenseColumns = 512;
 
-/// The first rows of a batch, the longest, and those of them that a step multiplies. Step -1
-/// measures the start, of all.
-struct DenseRows {
+/// The first rows of a batch, the longest, whose products are dense, and those of them that a step
+/// multiplies. Step -1 measures the start, of all.
+struct DenseProducts {
   int rows = 0;
   Index fixed_rows = 0;
   Offset places = 0;  ///< parts of products that there is memory for
@@ -47,20 +47,22 @@ struct DenseRows {
 
 /// How many of these rows, the longest first, to take so, where a row of `least` interactions costs
 /// as much either way, and their products may have so many bytes.
-[[nodiscard]] DenseRows plan_dense_rows(const std::vector<RowTask>& rows, Index fixed_rows,
-                                        Offset least, int padded, Offset most_bytes);
+[[nodiscard]] DenseProducts plan_dense_rows(const std::vector<RowTask>& rows, Index fixed_rows,
+                                            Offset least, int padded, Offset most_bytes);
 
 /// Most bytes that the products of any plan take, where it has so many interactions.
 [[nodiscard]] Offset most_dense_bytes(Offset interactions);
 
 /// Floats and doubles of the products.
-[[nodiscard]] constexpr Offset dense_floats(const DenseRows& dense, int padded) {
+[[nodiscard]] constexpr Offset dense_floats(const DenseProducts& dense, int padded) {
   return dense.places * padded;
 }
-[[nodiscard]] constexpr Offset dense_doubles(const DenseRows& dense) { return 2 * dense.places; }
+[[nodiscard]] constexpr Offset dense_doubles(const DenseProducts& dense) {
+  return 2 * dense.places;
+}
 
 /// Sets what a step has of so many rows.
-void set_count(DenseRows& dense, int count);
+void set_count(DenseProducts& dense, int count);
 
 /// The products of a step's rows. Rounds what is multiplied: the starts in `solutions`, or the
 /// directions.

@@ -33,7 +33,7 @@ struct LockstepBatch {
   float* directions;  ///< [row][padded]
   double* totals;     ///< [row][chunk][2]
   int* left;          ///< rows that go on, and dense ones of the next step
-  DenseRows dense;
+  DenseProducts dense;
 };
 
 /// Where among entries begin .. end - 1, by column, those of this column and of later ones begin.
@@ -60,7 +60,7 @@ struct LockstepPlan {
   DeviceArray<LockstepRow> kept;
   DeviceArray<int> left;
   PinnedArray<int> host_left;
-  DenseRows dense;  ///< of the first batch, without what is on the GPU
+  DenseProducts dense;  ///< of the first batch, without what is on the GPU
   DeviceArray<int> dense_list;
 };
 
@@ -76,7 +76,7 @@ struct LockstepPlan {
 /// `rows` are whole rows of these entries, the longest first, the first of them `dense`.
 [[nodiscard]] LockstepPlan plan_lockstep(const std::vector<RowTask>& rows, const RowEntry* entries,
                                          Index fixed_rows, Offset row_bytes, int batch,
-                                         const DenseRows& dense, cudaStream_t stream);
+                                         const DenseProducts& dense, cudaStream_t stream);
 
 /// Waits for the GPU after every step.
 void solve_lockstep(Precision precision, const RowProblem& problem, LockstepPlan& plan,
