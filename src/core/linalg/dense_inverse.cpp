@@ -45,6 +45,18 @@ constexpr Index kInner = 32;
   return -1;
 }
 
+/// to_cr = scale * from_rc, a line of the cache at a time.
+void transpose(const float* from, Offset from_stride, Index rows, Index columns, float scale,
+               float* to, Offset to_stride) {
+  constexpr Index kLine = 16;
+  for (Index first = 0; first < rows; first += kLine) {
+    const Index end = std::min(rows, first + kLine);
+    for (Index c = 0; c < columns; ++c) {
+      for (Index r = first; r < end; ++r) to[c * to_stride + r] = scale * from[r * from_stride + c];
+    }
+  }
+}
+
 void mirror(const Triangle& a) {
   for (Index i = 0; i < a.n; ++i) {
     for (Index j = i + 1; j < a.n; ++j) *a.at(j, i) = *a.at(i, j);
@@ -53,7 +65,7 @@ void mirror(const Triangle& a) {
 
 /// A sweep of block k, D = A_kk, for all blocks i, j other than k:
 ///   A_ij -= A_ki' D^-1 A_kj,  A_kj = D^-1 A_kj,  A_kk = -D^-1
-/// After the sweeps of all blocks A is -A^-1.
+/// After the sweeps of all blocks A is -A^-1. While a sweep updates, the next one's D is inverted.
 template <Index kBlock>
 class Sweeps {
  public:
@@ -62,24 +74,31 @@ class Sweeps {
         blocks_((a.n + kBlock - 1) / kBlock),
         negative_(kTile * blocks_),
         product_(kTile * blocks_),
-        pivot_(kTile) {
-    for (Index i = 0; i < blocks_; ++i) {
-      for (Index j = i; j < blocks_; ++j) pairs_.push_back({i, j});
+        pivot_(kTile),
+        next_pivot_(kTile) {
+    for (Index j = 0; j < blocks_; ++j) {  // neighbours read the same A_kj
+      for (Index i = 0; i <= j; ++i) pairs_.push_back({i, j});
     }
   }
 
   [[nodiscard]] Index blocks() const { return blocks_; }
 
-  /// Returns -1 or the first bad row.
+  /// Block after block. Returns -1 or the first bad row.
   [[nodiscard]] Index sweep(Index k, const float* least) {
+    if (k == 0) invert_pivot(k, least);
+    if (bad_ >= 0) return k * kBlock + bad_;
+    std::swap(pivot_, next_pivot_);
     gather(k);
-    if (const Index bad = invert_pivot(k, least + k * kBlock); bad >= 0) return k * kBlock + bad;
     for_all(blocks_, [&](Offset j) {
       if (j != k) multiply_by_pivot(k, static_cast<Index>(j));
     });
+    const Index next = k + 1;
+    const Offset first = next < blocks_ ? Offset{next} * (next + 3) / 2 : 0;  // its pair
     for_all(std::ssize(pairs_), [&](Offset p) {
-      const auto [i, j] = pairs_[static_cast<std::size_t>(p)];
+      const Offset pair = p == 0 ? first : p == first ? 0 : p;
+      const auto [i, j] = pairs_[static_cast<std::size_t>(pair)];
       if (i != k && j != k) update(k, i, j);
+      if (i == next && j == next) invert_pivot(next, least);
     });
     for_all(blocks_, [&](Offset j) { put_back(k, static_cast<Index>(j)); });
     return -1;
@@ -107,23 +126,32 @@ class Sweeps {
   [[nodiscard]] float* negative(Index j) { return negative_.data() + j * kTile; }
   [[nodiscard]] float* product(Index j) { return product_.data() + j * kTile; }
 
-  /// -A_kj of all j, tile by tile, and A_kk.
+  /// -A_kj of all other j, tile by tile.
   void gather(Index k) {
     for_all(blocks_, [&](Offset block) {
       const auto j = static_cast<Index>(block);
-      float* const to = j == k ? pivot_.data() : negative(j);
-      for (Index r = 0; r < rows_of(k); ++r) {
+      const float* const from = a_.at(std::min(j, k) * kBlock, std::max(j, k) * kBlock);
+      if (j < k) {
+        transpose(from, a_.stride, kBlock, rows_of(k), -1.0F, negative(j), kBlock);
+      }
+      for (Index r = 0; j > k && r < kBlock; ++r) {
         for (Index c = 0; c < rows_of(j); ++c) {
-          to[r * kBlock + c] = j < k ? -*a_.at(j * kBlock + c, k * kBlock + r)
-                                     : -*a_.at(k * kBlock + r, j * kBlock + c);
+          negative(j)[r * kBlock + c] = -from[Offset{r} * a_.stride + c];
         }
       }
     });
-    for (float& x : std::span(pivot_.data(), kTile)) x = -x;
   }
 
-  [[nodiscard]] Index invert_pivot(Index k, const float* least) {
-    const Triangle pivot{pivot_.data(), rows_of(k), kBlock};
+  /// The next pivot, and its first bad row or -1.
+  void invert_pivot(Index k, const float* least) {
+    const Triangle pivot{next_pivot_.data(), rows_of(k), kBlock};
+    for (Index r = 0; r < pivot.n; ++r) {
+      std::copy_n(a_.at(k * kBlock + r, k * kBlock), pivot.n, pivot.at(r, 0));
+    }
+    bad_ = invert(pivot, least + k * kBlock);
+  }
+
+  [[nodiscard]] static Index invert(const Triangle& pivot, const float* least) {
     if constexpr (kBlock == kInner) {
       return invert_small(pivot, least);
     } else {
@@ -149,20 +177,25 @@ class Sweeps {
   }
 
   void put_back(Index k, Index j) {
+    if (j < k) {
+      float* const to = a_.at(j * kBlock, k * kBlock);
+      return transpose(product(j), kBlock, rows_of(k), kBlock, 1.0F, to, a_.stride);
+    }
     const float* const from = j == k ? pivot_.data() : product(j);
     for (Index r = 0; r < rows_of(k); ++r) {
-      for (Index c = j == k ? r : 0; c < rows_of(j); ++c) {
-        *(j < k ? a_.at(j * kBlock + c, k * kBlock + r) : a_.at(k * kBlock + r, j * kBlock + c)) =
-            from[r * kBlock + c];
-      }
+      const Index first = j == k ? r : 0;
+      std::copy_n(from + r * kBlock + first, rows_of(j) - first,
+                  a_.at(k * kBlock + r, j * kBlock + first));
     }
   }
 
   Triangle a_;
   Index blocks_;
-  Array<float> negative_;  ///< -A_kj, a tile for each j
-  Array<float> product_;   ///< D^-1 A_kj
-  Array<float> pivot_;
+  Array<float> negative_;    ///< -A_kj, a tile for each j
+  Array<float> product_;     ///< D^-1 A_kj
+  Array<float> pivot_;       ///< -D^-1
+  Array<float> next_pivot_;  ///< of the next sweep
+  Index bad_ = -1;           ///< row of that one
   std::vector<Pair> pairs_;
 };
 

@@ -6,6 +6,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/linalg/dense_kernels.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -23,7 +24,8 @@ HWY_INLINE Index lanes() { return static_cast<Index>(hn::Lanes(Tag())); }
 constexpr int kRows = 6;
 constexpr int kVectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
 
-/// One tile of C over all k.
+/// One tile of C over all k. Brings what the next rows want of a C and a transposed A that lie
+/// beyond the nearest caches.
 template <int R, int V>
 HWY_INLINE void micro_tile(const Product& p, Index i, Index j) {
   const Tag d;
@@ -35,9 +37,14 @@ HWY_INLINE void micro_tile(const Product& p, Index i, Index j) {
           p.add ? hn::Load(d, p.c + Offset{i + r} * p.c_stride + j + v * step) : hn::Zero(d);
     }
   }
+  for (Index row = i + R; p.add && row < std::min(i + 2 * R, p.rows); ++row) {
+    for (int v = 0; v < V; ++v) hwy::Prefetch(p.c + Offset{row} * p.c_stride + j + v * step);
+  }
+  constexpr Offset kLine = 16;
   const float* a = p.a + i * p.a_row;
   const float* b = p.b + j;
   for (Index k = 0; k < p.k; ++k, a += p.a_step, b += p.b_stride) {
+    if (p.a_row == 1) hwy::Prefetch(a + kLine);
     Vec x[V];
     for (int v = 0; v < V; ++v) x[v] = hn::Load(d, b + v * step);
     for (int r = 0; r < R; ++r) {
@@ -58,6 +65,9 @@ HWY_INLINE void row_strip(const Product& p, Index i) {
   const Index end = (p.n + 15) / 16 * 16;
   Index j = p.upper ? i / 16 * 16 : 0;
   for (; j + kVectors * lanes() <= end; j += kVectors * lanes()) micro_tile<R, kVectors>(p, i, j);
+  if constexpr (kVectors > 2) {
+    for (; j + 2 * lanes() <= end; j += 2 * lanes()) micro_tile<R, 2>(p, i, j);
+  }
   for (; j < end; j += lanes()) micro_tile<R, 1>(p, i, j);
 }
 

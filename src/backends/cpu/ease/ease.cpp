@@ -21,6 +21,10 @@ namespace {
 /// writes into other items' rows fills lines of the cache.
 template <class Gram>
 void fill_system(const Gram& gram, const EaseScales& scales, const RunControl& control, Matrix& s) {
+  // Memory that has never been written is handed out here: rows in order, not as sums come.
+  parallel_blocks(s.rows(), 512, [&](Offset begin, Offset end, Offset) {
+    for (auto i = static_cast<Index>(begin); i < end; ++i) s.row(i)[0] = 0.0F;
+  });
   Pool<Array<typename Gram::Sum>> pool;
   parallel_blocks(s.rows(), 16, [&](Offset begin, Offset end, Offset) {
     control.check();
