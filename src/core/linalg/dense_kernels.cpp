@@ -24,8 +24,8 @@ HWY_INLINE Index lanes() { return static_cast<Index>(hn::Lanes(Tag())); }
 constexpr int kRows = 6;
 constexpr int kVectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
 
-/// One tile of C over all k. Brings what the next rows want of a C and a transposed A that lie
-/// beyond the nearest caches.
+/// One tile of C over all k. Asks ahead for what the next rows want of a C and a transposed A that
+/// lie beyond the nearest caches, little by little: requests under way are few.
 template <int R, int V>
 HWY_INLINE void micro_tile(const Product& p, Index i, Index j) {
   const Tag d;
@@ -37,14 +37,17 @@ HWY_INLINE void micro_tile(const Product& p, Index i, Index j) {
           p.add ? hn::Load(d, p.c + Offset{i + r} * p.c_stride + j + v * step) : hn::Zero(d);
     }
   }
-  for (Index row = i + R; p.add && row < std::min(i + 2 * R, p.rows); ++row) {
-    for (int v = 0; v < V; ++v) hwy::Prefetch(p.c + Offset{row} * p.c_stride + j + v * step);
-  }
+  constexpr Index kApart = 8;
+  const Index ahead = p.add ? std::min(Index{R}, std::max(Index{0}, p.rows - i - R)) * V : 0;
   constexpr Offset kLine = 16;
   const float* a = p.a + i * p.a_row;
   const float* b = p.b + j;
   for (Index k = 0; k < p.k; ++k, a += p.a_step, b += p.b_stride) {
     if (p.a_row == 1) hwy::Prefetch(a + kLine);
+    if (k % kApart == 0 && k / kApart < ahead) {
+      const Index line = k / kApart;
+      hwy::Prefetch(p.c + Offset{i + R + line / V} * p.c_stride + j + line % V * step);
+    }
     Vec x[V];
     for (int v = 0; v < V; ++v) x[v] = hn::Load(d, b + v * step);
     for (int r = 0; r < R; ++r) {
