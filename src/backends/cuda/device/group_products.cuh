@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <type_traits>
 
 namespace likewise::cuda {
 
@@ -36,11 +37,17 @@ inline constexpr int kBlockBase = 1024;
 #define LIKEWISE_EIGHT(c, i)                                                                    \
   "+f"((c)[i]), "+f"((c)[(i) + 1]), "+f"((c)[(i) + 2]), "+f"((c)[(i) + 3]), "+f"((c)[(i) + 4]), \
       "+f"((c)[(i) + 5]), "+f"((c)[(i) + 6]), "+f"((c)[(i) + 7])
-#define LIKEWISE_PRODUCT(shape, type, numbers, operands, ...)                           \
+#define LIKEWISE_PRODUCT_OF(type, shape, numbers, operands, ...)                        \
   asm volatile("wgmma.mma_async.sync.aligned." shape ".f32." type "." type " {" numbers \
                "}, " operands ";\n"                                                     \
                : __VA_ARGS__                                                            \
                : "l"(a), "l"(b), "n"(kAdds), "n"(kTurned))
+#define LIKEWISE_PRODUCT(...)                     \
+  if constexpr (std::is_same_v<Number, __half>) { \
+    LIKEWISE_PRODUCT_OF("f16", __VA_ARGS__);      \
+  } else {                                        \
+    LIKEWISE_PRODUCT_OF("bf16", __VA_ARGS__);     \
+  }
 
 /// c = a b', or with kAdds c += a b', for 64 x 16 numbers a and so many columns b' of depth 16.
 /// Rows of b are columns of b', or, kTurned, its depths. Lane (g, t) of warp w has rows 16 w + g
@@ -48,57 +55,31 @@ inline constexpr int kBlockBase = 1024;
 /// 3].
 template <class Number, bool kAdds, bool kTurned>
 __device__ __forceinline__ void multiply_group(float (&c)[16], std::uint64_t a, std::uint64_t b) {
-#define LIKEWISE_NUMBERS "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15"
-#define LIKEWISE_OPERANDS "%16, %17, %18, 1, 1, 0, %19"
-  if constexpr (std::is_same_v<Number, __half>) {
-    LIKEWISE_PRODUCT("m64n32k16", "f16", LIKEWISE_NUMBERS, LIKEWISE_OPERANDS, LIKEWISE_EIGHT(c, 0),
-                     LIKEWISE_EIGHT(c, 8));
-  } else {
-    LIKEWISE_PRODUCT("m64n32k16", "bf16", LIKEWISE_NUMBERS, LIKEWISE_OPERANDS, LIKEWISE_EIGHT(c, 0),
-                     LIKEWISE_EIGHT(c, 8));
-  }
-#undef LIKEWISE_NUMBERS
-#undef LIKEWISE_OPERANDS
+  LIKEWISE_PRODUCT("m64n32k16", "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15",
+                   "%16, %17, %18, 1, 1, 0, %19", LIKEWISE_EIGHT(c, 0), LIKEWISE_EIGHT(c, 8))
 }
 
 template <class Number, bool kAdds, bool kTurned>
 __device__ __forceinline__ void multiply_group(float (&c)[32], std::uint64_t a, std::uint64_t b) {
-#define LIKEWISE_NUMBERS                                                                   \
-  "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23," \
-  "%24,%25,%26,%27,%28,%29,%30,%31"
-#define LIKEWISE_OPERANDS "%32, %33, %34, 1, 1, 0, %35"
-  if constexpr (std::is_same_v<Number, __half>) {
-    LIKEWISE_PRODUCT("m64n64k16", "f16", LIKEWISE_NUMBERS, LIKEWISE_OPERANDS, LIKEWISE_EIGHT(c, 0),
-                     LIKEWISE_EIGHT(c, 8), LIKEWISE_EIGHT(c, 16), LIKEWISE_EIGHT(c, 24));
-  } else {
-    LIKEWISE_PRODUCT("m64n64k16", "bf16", LIKEWISE_NUMBERS, LIKEWISE_OPERANDS, LIKEWISE_EIGHT(c, 0),
-                     LIKEWISE_EIGHT(c, 8), LIKEWISE_EIGHT(c, 16), LIKEWISE_EIGHT(c, 24));
-  }
-#undef LIKEWISE_NUMBERS
-#undef LIKEWISE_OPERANDS
+  LIKEWISE_PRODUCT("m64n64k16",
+                   "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,"
+                   "%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31",
+                   "%32, %33, %34, 1, 1, 0, %35", LIKEWISE_EIGHT(c, 0), LIKEWISE_EIGHT(c, 8),
+                   LIKEWISE_EIGHT(c, 16), LIKEWISE_EIGHT(c, 24))
 }
 
 template <class Number, bool kAdds, bool kTurned>
 __device__ __forceinline__ void multiply_group(float (&c)[64], std::uint64_t a, std::uint64_t b) {
-#define LIKEWISE_NUMBERS                                                                   \
-  "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23," \
-  "%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,"   \
-  "%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
-#define LIKEWISE_OPERANDS "%64, %65, %66, 1, 1, 0, %67"
-  if constexpr (std::is_same_v<Number, __half>) {
-    LIKEWISE_PRODUCT("m64n128k16", "f16", LIKEWISE_NUMBERS, LIKEWISE_OPERANDS, LIKEWISE_EIGHT(c, 0),
-                     LIKEWISE_EIGHT(c, 8), LIKEWISE_EIGHT(c, 16), LIKEWISE_EIGHT(c, 24),
-                     LIKEWISE_EIGHT(c, 32), LIKEWISE_EIGHT(c, 40), LIKEWISE_EIGHT(c, 48),
-                     LIKEWISE_EIGHT(c, 56));
-  } else {
-    LIKEWISE_PRODUCT("m64n128k16", "bf16", LIKEWISE_NUMBERS, LIKEWISE_OPERANDS,
-                     LIKEWISE_EIGHT(c, 0), LIKEWISE_EIGHT(c, 8), LIKEWISE_EIGHT(c, 16),
-                     LIKEWISE_EIGHT(c, 24), LIKEWISE_EIGHT(c, 32), LIKEWISE_EIGHT(c, 40),
-                     LIKEWISE_EIGHT(c, 48), LIKEWISE_EIGHT(c, 56));
-  }
-#undef LIKEWISE_NUMBERS
-#undef LIKEWISE_OPERANDS
+  LIKEWISE_PRODUCT("m64n128k16",
+                   "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,"
+                   "%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,"
+                   "%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,"
+                   "%59,%60,%61,%62,%63",
+                   "%64, %65, %66, 1, 1, 0, %67", LIKEWISE_EIGHT(c, 0), LIKEWISE_EIGHT(c, 8),
+                   LIKEWISE_EIGHT(c, 16), LIKEWISE_EIGHT(c, 24), LIKEWISE_EIGHT(c, 32),
+                   LIKEWISE_EIGHT(c, 40), LIKEWISE_EIGHT(c, 48), LIKEWISE_EIGHT(c, 56))
 }
+#undef LIKEWISE_PRODUCT_OF
 #undef LIKEWISE_PRODUCT
 #undef LIKEWISE_EIGHT
 

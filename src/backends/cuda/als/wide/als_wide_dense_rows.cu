@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "backends/cuda/als/tables/als_tables.h"
 #include "backends/cuda/als/wide/als_wide.h"
 #include "backends/cuda/als/wide/dense_rows.cuh"
 #include "backends/cuda/device/attributes.h"
@@ -34,8 +35,7 @@ void launch(const RowProblem& problem, const LockstepBatch& batch, int step, cud
 }  // namespace
 
 bool has_dense_rows(Precision precision, int padded) {
-  const bool sixteen_bits = precision == Precision::kFp16 || precision == Precision::kBf16;
-  return sixteen_bits && padded <= kMostDenseColumns &&
+  return stored_bytes(precision) == 2 && padded <= kMostDenseColumns &&
          has_sm_90a(device_attribute(cudaDevAttrComputeCapabilityMajor),
                     device_attribute(cudaDevAttrComputeCapabilityMinor));
 }
