@@ -25,6 +25,9 @@ struct Triangle {
 /// Panels stay in the L2 cache by tiles, and pivots of the outer blocks are few inner ones.
 constexpr Index kOuter = 256;
 constexpr Index kInner = 32;
+/// Blocks of rows that go through all columns together: what they are multiplied with stays in
+/// cache, and so does what a column is multiplied with.
+constexpr Index kTogether = 4;
 
 /// A = -A^-1 of up to kInner rows, both triangles, in double precision.
 [[nodiscard]] Index invert_small(const Triangle& a, const float* least) {
@@ -76,8 +79,11 @@ class Sweeps {
         product_(kTile * blocks_),
         pivot_(kTile),
         next_pivot_(kTile) {
-    for (Index j = 0; j < blocks_; ++j) {  // neighbours read the same A_kj
-      for (Index i = 0; i <= j; ++i) pairs_.push_back({i, j});
+    for (Index first = 0; first < blocks_; first += kTogether) {
+      const Index end = std::min(first + kTogether, blocks_);
+      for (Index j = first; j < blocks_; ++j) {
+        for (Index i = first; i < std::min(end, j + 1); ++i) pairs_.push_back({i, j});
+      }
     }
   }
 
@@ -93,7 +99,8 @@ class Sweeps {
       if (j != k) multiply_by_pivot(k, static_cast<Index>(j));
     });
     const Index next = k + 1;
-    const Offset first = next < blocks_ ? Offset{next} * (next + 3) / 2 : 0;  // its pair
+    const auto found = std::ranges::find(pairs_, Pair{next, next});
+    const Offset first = found != pairs_.end() ? found - pairs_.begin() : 0;
     for_all(std::ssize(pairs_), [&](Offset p) {
       const Offset pair = p == 0 ? first : p == first ? 0 : p;
       const auto [i, j] = pairs_[static_cast<std::size_t>(pair)];
@@ -110,13 +117,14 @@ class Sweeps {
   struct Pair {
     Index i;
     Index j;
+    [[nodiscard]] bool operator==(const Pair&) const = default;
   };
 
-  /// The inner sweeps are a task of their own.
+  /// The inner sweeps are a task of their own. The outer ones go over the same tiles each time.
   template <class Body>
   static void for_all(Offset count, const Body& body) {
     if constexpr (kBlock == kOuter) {
-      parallel_for(count, 1, body);
+      run_affine_tasks(count, TaskView(body));
     } else {
       for (Offset i = 0; i < count; ++i) body(i);
     }

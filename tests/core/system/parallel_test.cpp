@@ -56,7 +56,54 @@ TEST(ParallelLoops, TasksStartInTheirOrder) {
   EXPECT_TRUE(std::ranges::is_sorted(started));
 }
 
+TEST(ParallelLoops, AThreadBeginsWithItsOwnAffineTasks) {
+  constexpr Offset kStretch = 4;
+  const std::thread::id caller = std::this_thread::get_id();
+  // Where the stretch of the thread that calls the loop begins.
+  const auto stretch_of_caller = [&] {
+    std::atomic<int> inside{0};
+    std::atomic<Offset> stretch{-1};
+    const auto task = [&](Offset i) {
+      if (i % kStretch != 0) return;
+      if (std::this_thread::get_id() == caller) stretch = i;
+      // None goes on to the tasks of the other before both have begun.
+      const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      ++inside;
+      while (inside < 2 && std::chrono::steady_clock::now() < last) std::this_thread::yield();
+    };
+    run_affine_tasks(2 * kStretch, TaskView(task));
+    return stretch.load();
+  };
+  with_threads(2, [&] {
+    const Offset first = stretch_of_caller();
+    EXPECT_NE(first, -1);
+    for (int loop = 0; loop < 20; ++loop) EXPECT_EQ(stretch_of_caller(), first);
+  });
+}
+
 #endif
+
+TEST(ParallelLoops, AffineTasksAreAllRunOnce) {
+  for (const int threads : {1, 2, 3, 5}) {
+    with_threads(threads, [&] {
+      for (const Offset count : {0, 1, 2, 3, 4, 100, 1000}) {
+        std::vector<std::atomic<int>> runs(static_cast<std::size_t>(count));
+        const auto task = [&](Offset i) { ++runs[static_cast<std::size_t>(i)]; };
+        run_affine_tasks(count, TaskView(task));
+        // Within tasks, where threads join as they become free.
+        parallel_for(2, 1, [&](Offset) { run_affine_tasks(count, TaskView(task)); });
+        EXPECT_TRUE(std::ranges::all_of(runs, [](const auto& times) { return times == 3; }));
+      }
+    });
+  }
+}
+
+TEST(ParallelLoops, ExceptionsOfAffineTasksPassThrough) {
+  const auto task = [&](Offset i) {
+    if (i == 7) throw std::runtime_error("the seventh");
+  };
+  with_threads(2, [&] { EXPECT_THROW(run_affine_tasks(10, TaskView(task)), std::runtime_error); });
+}
 
 TEST(ParallelLoops, EndsOfOtherTasksDoNotEndALoopWithin) {
   constexpr Offset kLoops = 20'000;  // the failure comes in one of them

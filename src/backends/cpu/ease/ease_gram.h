@@ -9,17 +9,18 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "algorithms/ease/ease_scales.h"
 #include "backends/cpu/kernels/pair_sums.h"
 #include "backends/cpu/knn/exact_sums.h"
+#include "backends/cpu/knn/few_values.h"
 #include "backends/cpu/knn/positions_by_column.h"
 #include "core/system/parallel.h"
 #include "likewise/array.h"
 #include "likewise/csr.h"
-#include "retrieval/nearest_rows.h"
 
 namespace likewise {
 
@@ -31,14 +32,13 @@ class EaseGram {
  public:
   using Sum = SumOf;
 
-  EaseGram(const CsrView& by_user, const EaseScales& scales)
+  EaseGram(const CsrView& by_user, const EaseScales& scales, const std::optional<FewValues>& few)
       : by_item_(transpose(by_user)),
         ranks_(by_falling_entries(by_item_.view())),
         number_of_(ranks_.size()),
         scales_(ranks_.size()),
         by_user_(by_item_.view(), ranks_,
-                 kernels::masks_pay() ? ColumnHeads::kMasked : ColumnHeads::kListed,
-                 are_ones(by_user) ? ColumnValues::kOnes : ColumnValues::kKept) {
+                 kernels::masks_pay() ? ColumnHeads::kGrouped : ColumnHeads::kListed, few) {
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       const auto at = static_cast<std::size_t>(ranks_[rank]);
       number_of_[at] = items() - 1 - static_cast<Index>(rank);
@@ -101,24 +101,27 @@ class EaseGram {
 };
 
 /// Whether the sums of X' X are exact, of users that all weigh 1.
-[[nodiscard]] inline bool float_holds_sums(const CsrView& by_user, const EaseScales& scales) {
+[[nodiscard]] inline bool float_holds_sums(std::span<const float> values,
+                                           const EaseScales& scales) {
   const auto is_one = [](double scale) { return scale == 1.0; };
   if (!std::ranges::all_of(scales.user, is_one)) return false;
-  const std::span<const float> values(by_user.values, static_cast<std::size_t>(by_user.nnz()));
   double largest = 0.0;
   for (const double value : values) largest = std::max(largest, std::abs(value));
-  return exact_in_float(values, largest * largest * by_user.rows);
+  const auto users = static_cast<double>(scales.user.size());
+  return exact_in_float(values, largest * largest * users);
 }
 
 /// Returns work(gram), by the narrowest types that do.
 template <class Work>
 auto with_ease_gram(const CsrView& by_user, const EaseScales& scales, const Work& work) {
   constexpr Index kFewItems = Index{std::numeric_limits<std::uint16_t>::max()} + 1;
-  if (by_user.cols > kFewItems) return work(EaseGram<Index, double>(by_user, scales));
-  if (float_holds_sums(by_user, scales)) {
-    return work(EaseGram<std::uint16_t, float>(by_user, scales));
+  const std::span<const float> values(by_user.values, static_cast<std::size_t>(by_user.nnz()));
+  const auto few = FewValues::of(values);
+  if (by_user.cols > kFewItems) return work(EaseGram<Index, double>(by_user, scales, few));
+  if (float_holds_sums(few ? few->all() : values, scales)) {
+    return work(EaseGram<std::uint16_t, float>(by_user, scales, few));
   }
-  return work(EaseGram<std::uint16_t, double>(by_user, scales));
+  return work(EaseGram<std::uint16_t, double>(by_user, scales, few));
 }
 
 }  // namespace likewise

@@ -17,6 +17,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// prefetches only where a column is long.
 constexpr Offset kAhead = 6;
 constexpr std::size_t kAheadValues = 512;
+constexpr std::size_t kAheadCodes = 256;
 constexpr std::size_t kAheadRanks = 256;
 constexpr std::size_t kCacheLine = 64;
 
@@ -29,31 +30,40 @@ HWY_INLINE void prefetch(const T* from) {
   }
 }
 
-/// A column's part of the pass: its masks, and the rest of its ranks with their values. With kOnes
-/// these are all 1 and not there.
-template <bool kOnes, class Rank>
+/// What says the values of a column: nothing where all are 1, a list, or codes in its groups.
+enum class Values { kOnes, kListed, kCoded };
+
+/// A column's part of the pass: its groups, and the rest of its ranks with their values.
+template <Values kValues, class Rank>
 struct Column {
   Offset groups;
   Offset listed;
-  const std::uint16_t* masks;
+  const std::uint16_t* masks = nullptr;
+  const std::uint8_t* codes = nullptr;
   const Rank* ranks;
-  const float* head_values;
-  const float* values;  ///< of the listed ranks
+  const float* head_values = nullptr;
+  const float* values = nullptr;  ///< of the listed ranks
 
   HWY_INLINE Column(const PairPass<Rank>& pass, Index number) {
     const ColumnStart& start = pass.starts[number];
     const ColumnStart& end = pass.starts[number + 1];
-    groups = end.masks - start.masks;
+    groups = end.groups - start.groups;
     listed = end.ranks - start.ranks;
-    masks = pass.masks + start.masks;
     ranks = pass.ranks + start.ranks;
-    head_values = kOnes ? nullptr : pass.rank_values + start.values;
-    values = kOnes ? nullptr : pass.rank_values + end.values - listed;
+    if (kValues == Values::kCoded) {
+      codes = pass.codes + start.groups * kGroup;
+    } else {
+      masks = pass.masks + start.groups;
+    }
+    if (kValues != Values::kOnes) {
+      head_values = pass.rank_values + start.values;
+      values = pass.rank_values + end.values - listed;
+    }
   }
 };
 
 /// Calls visit(value, column) for each entry of the row.
-template <bool kOnes, class Rank, class Visit>
+template <Values kValues, class Rank, class Visit>
 HWY_INLINE void for_columns(const PairPass<Rank>& pass, const Visit& visit) {
   for (Offset e = 0; e < pass.count; ++e) {
     if (e + 2 * kAhead < pass.count) {
@@ -61,18 +71,22 @@ HWY_INLINE void for_columns(const PairPass<Rank>& pass, const Visit& visit) {
     }
     if (e + kAhead < pass.count) {
       const ColumnStart& ahead = pass.starts[pass.columns[e + kAhead]];
-      prefetch<kCacheLine>(pass.masks + ahead.masks);
+      if (kValues == Values::kCoded) {
+        prefetch<kAheadCodes>(pass.codes + ahead.groups * kGroup);
+      } else {
+        prefetch<kCacheLine>(pass.masks + ahead.groups);
+      }
       prefetch<kAheadRanks>(pass.ranks + ahead.ranks);
-      if (!kOnes) prefetch<kAheadValues>(pass.rank_values + ahead.values);
+      if (kValues == Values::kListed) prefetch<kAheadValues>(pass.rank_values + ahead.values);
     }
-    visit(pass.values[e], Column<kOnes, Rank>(pass, pass.columns[e]));
+    visit(pass.values[e], Column<kValues, Rank>(pass, pass.columns[e]));
   }
 }
 
 /// Calls visit(position) for the listed ranks below the limit, four at a time where there are as
 /// many. Ranks rise, so the last of four decides for all of them, and the four are different rows.
-template <bool kOnes, class Rank, class VisitFour, class Visit>
-HWY_INLINE void for_listed(const Column<kOnes, Rank>& column, Index limit,
+template <Values kValues, class Rank, class VisitFour, class Visit>
+HWY_INLINE void for_listed(const Column<kValues, Rank>& column, Index limit,
                            const VisitFour& visit_four, const Visit& visit) {
   const auto below = [&](Offset at) HWY_ATTR {
     return static_cast<std::uint32_t>(column.ranks[at]) < static_cast<std::uint32_t>(limit);
@@ -86,13 +100,9 @@ HWY_INLINE void for_listed(const Column<kOnes, Rank>& column, Index limit,
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 constexpr bool kMasks = true;
 
-/// Adds a b to the 16 sums of a group, b being the values of the ranks in the mask. Returns where
-/// the next group's begin. Highway 1.0 has no name for the expansion; some processors take much
-/// longer for one that loads by itself.
+/// Adds a times the 16 values to the sums of a group.
 template <class T>
-HWY_INLINE const float* add_group(T a, std::uint32_t mask, const float* HWY_RESTRICT b,
-                                  T* HWY_RESTRICT sums) {
-  const __m512 values = _mm512_maskz_expand_ps(static_cast<__mmask16>(mask), _mm512_loadu_ps(b));
+HWY_INLINE void add_values(T a, __m512 values, T* HWY_RESTRICT sums) {
   if constexpr (sizeof(T) == sizeof(float)) {
     _mm512_store_ps(sums, _mm512_fmadd_ps(_mm512_set1_ps(a), values, _mm512_load_ps(sums)));
   } else {
@@ -102,7 +112,26 @@ HWY_INLINE const float* add_group(T a, std::uint32_t mask, const float* HWY_REST
     _mm512_store_pd(sums, _mm512_fmadd_pd(factor, low, _mm512_load_pd(sums)));
     _mm512_store_pd(sums + 8, _mm512_fmadd_pd(factor, high, _mm512_load_pd(sums + 8)));
   }
+}
+
+/// Adds a b, b being the values of the ranks in the mask. Returns where the next group's begin.
+/// Highway 1.0 has no name for the expansion; some processors take much longer for one that loads
+/// by itself.
+template <class T>
+HWY_INLINE const float* add_group(T a, std::uint32_t mask, const float* HWY_RESTRICT b,
+                                  T* HWY_RESTRICT sums) {
+  add_values(a, _mm512_maskz_expand_ps(static_cast<__mmask16>(mask), _mm512_loadu_ps(b)), sums);
   return b + hwy::PopCount(mask);
+}
+
+/// Adds a b, b being the values that the codes of the ranks in the mask stand for.
+template <class T>
+HWY_INLINE void add_codes(T a, std::uint32_t mask, const std::uint8_t* HWY_RESTRICT codes,
+                          __m512 code_values, T* HWY_RESTRICT sums) {
+  const __m512i numbers =
+      _mm512_cvtepu8_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(codes)));
+  add_values(a, _mm512_maskz_permutexvar_ps(static_cast<__mmask16>(mask), numbers, code_values),
+             sums);
 }
 
 /// The same where b is 1. It has no values to go on.
@@ -122,41 +151,46 @@ HWY_INLINE void add_ones(T a, std::uint32_t mask, T* HWY_RESTRICT sums) {
   }
 }
 
-/// The masked ranks of a column below `limit`.
-template <bool kOnes, class Rank, class T>
-HWY_INLINE void add_head(T a, const Column<kOnes, Rank>& column, Index limit,
-                         T* HWY_RESTRICT sums) {
+/// The ranks in groups of a column below `limit`.
+template <Values kValues, class Rank, class T>
+HWY_INLINE void add_head(T a, const Column<kValues, Rank>& column, const float* code_values,
+                         Index limit, T* HWY_RESTRICT sums) {
   const Offset below = limit / kGroup;
   const Offset whole = HWY_MIN(column.groups, below);
   const float* b = column.head_values;
-  const auto add = [&](Offset g, std::uint32_t mask) HWY_ATTR {
-    if constexpr (kOnes) {
-      add_ones(a, mask, sums + g * kGroup);
+  const __m512 table =
+      kValues == Values::kCoded ? _mm512_load_ps(code_values) : _mm512_setzero_ps();
+  const auto add = [&](Offset g, std::uint32_t within) HWY_ATTR {
+    if constexpr (kValues == Values::kOnes) {
+      add_ones(a, column.masks[g] & within, sums + g * kGroup);
+    } else if constexpr (kValues == Values::kListed) {
+      b = add_group(a, column.masks[g] & within, b, sums + g * kGroup);
     } else {
-      b = add_group(a, mask, b, sums + g * kGroup);
+      add_codes(a, within, column.codes + g * kGroup, table, sums + g * kGroup);
     }
   };
-  for (Offset g = 0; g < whole; ++g) add(g, column.masks[g]);
+  for (Offset g = 0; g < whole; ++g) add(g, 0xFFFF);
   const std::uint32_t rest = (1U << (limit % kGroup)) - 1;
-  if (below < column.groups && rest != 0) add(below, column.masks[below] & rest);
+  if (below < column.groups && rest != 0) add(below, rest);
 }
 #else
 constexpr bool kMasks = false;
 
-template <bool kOnes, class Rank, class T>
-HWY_INLINE void add_head(T, const Column<kOnes, Rank>&, Index, T*) {}
+template <Values kValues, class Rank, class T>
+HWY_INLINE void add_head(T, const Column<kValues, Rank>&, const float*, Index, T*) {}
 #endif
 
 bool masks_pay() { return kMasks; }
 
-template <bool kOnes, class Rank, class T>
+template <Values kValues, class Rank, class T>
 HWY_INLINE void products_of(const PairPass<Rank>& pass, T* HWY_RESTRICT sums) {
-  for_columns<kOnes>(pass, [&](float value, const Column<kOnes, Rank>& column) HWY_ATTR {
+  for_columns<kValues>(pass, [&](float value, const Column<kValues, Rank>& column) HWY_ATTR {
     const auto a = static_cast<T>(value);
-    add_head(a, column, pass.limit, sums);
+    add_head(a, column, pass.code_values, pass.limit, sums);
     if (pass.limit <= column.groups * kGroup) return;
-    const auto product = [&](Offset at)
-                             HWY_ATTR { return kOnes ? a : a * static_cast<T>(column.values[at]); };
+    const auto product = [&](Offset at) HWY_ATTR {
+      return kValues == Values::kOnes ? a : a * static_cast<T>(column.values[at]);
+    };
     const auto visit = [&](Offset at) HWY_ATTR { sums[column.ranks[at]] += product(at); };
     const auto visit_four = [&](Offset at) HWY_ATTR {
       const Rank* HWY_RESTRICT r = column.ranks + at;
@@ -175,8 +209,9 @@ HWY_INLINE void products_of(const PairPass<Rank>& pass, T* HWY_RESTRICT sums) {
 
 template <class Rank, class T>
 HWY_INLINE void products(const PairPass<Rank>& pass, T* HWY_RESTRICT sums) {
-  if (pass.rank_values == nullptr) return products_of<true>(pass, sums);
-  products_of<false>(pass, sums);
+  if (pass.codes != nullptr) return products_of<Values::kCoded>(pass, sums);
+  if (pass.rank_values == nullptr) return products_of<Values::kOnes>(pass, sums);
+  products_of<Values::kListed>(pass, sums);
 }
 
 /// What one common entry adds, lane by lane: base + b (linear + b square), where base and linear
@@ -211,7 +246,8 @@ HWY_INLINE void lane_sums(const PairPass<Rank>& pass, const MakeTerms& make_term
   hn::Vec<D> base[kVectors];
   hn::Vec<D> linear[kVectors];
   hn::Vec<D> square[kVectors];
-  for_columns<false>(pass, [&](float value, const Column<false, Rank>& column) HWY_ATTR {
+  constexpr Values kValues = Values::kListed;
+  for_columns<kValues>(pass, [&](float value, const Column<kValues, Rank>& column) HWY_ATTR {
     const Terms<T, kLanes> terms = make_terms(static_cast<T>(value));
     HWY_UNROLL(8)
     for (int v = 0; v < kVectors; ++v) {

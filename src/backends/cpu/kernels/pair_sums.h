@@ -11,18 +11,22 @@ namespace likewise::kernels {
 
 /// Ranks that share a mask.
 constexpr Index kGroup = 16;
+/// Values that numbers may stand for, with the 0 of no entry.
+constexpr Index kCodes = 16;
 
-/// Where a column begins among the values, the listed ranks and the masks of all columns.
+/// Where a column begins among the values, the listed ranks and the groups of all columns.
 struct ColumnStart {
   Offset values = 0;
   Offset ranks = 0;
-  Offset masks = 0;
+  Offset groups = 0;
 };
 
 /// One row against the rows below `limit`, in a matrix sorted by column. The first ranks of a
-/// column come as masks, bit r of mask g for rank 16 g + r, the others as a rising list; its values
-/// are in the order of the ranks, and none where all are 1 (products alone). Rank is std::uint16_t
-/// where it is enough: most of the time goes into waiting for the columns.
+/// column come in groups: as masks, bit r of mask g for rank 16 g + r, or, of a few different
+/// values, as the numbers of their values. The others come as a rising list. Values are in the
+/// order of the ranks, of the listed ones alone where there are codes, and none where all are 1
+/// (products alone). Rank is std::uint16_t where it is enough: most of the time goes into waiting
+/// for the columns.
 template <class Rank>
 struct PairPass {
   const Index* columns;  ///< of the row
@@ -30,6 +34,8 @@ struct PairPass {
   Offset count;
   const ColumnStart* starts;  ///< of the matrix
   const std::uint16_t* masks;
+  const std::uint8_t* codes;  ///< or nullptr; 16 of a group, 0 where there is no entry
+  const float* code_values;   ///< kCodes of them, the first 0; 64-byte aligned
   const Rank* ranks;
   const float* rank_values;  ///< behind them are kGroup - 1 numbers that may be read
   Index limit;

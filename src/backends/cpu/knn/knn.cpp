@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -75,7 +76,7 @@ class CpuKnnSearch final : public KnnSearch {
       : formula_(problem.formula()),
         rows_(problem.rows()),
         in_float_(exact_in_float(rows_)),
-        all_ones_(are_ones(rows_.weights)),
+        few_(FewValues::of({rows_.weights.values, static_cast<std::size_t>(rows_.weights.nnz())})),
         order_(by_falling_length(rows_.weights)) {}
 
   [[nodiscard]] KnnLists find_part(const SearchPart& part, Index k,
@@ -123,8 +124,8 @@ class CpuKnnSearch final : public KnnSearch {
       const bool products = lanes_of(formula_.sums) == 1;
       return std::make_unique<PositionsByColumn<Rank>>(
           rows_.weights, order_,
-          products && kernels::masks_pay() ? ColumnHeads::kMasked : ColumnHeads::kListed,
-          products && all_ones_ ? ColumnValues::kOnes : ColumnValues::kKept);
+          products && kernels::masks_pay() ? ColumnHeads::kGrouped : ColumnHeads::kListed,
+          products ? few_ : std::nullopt);
     });
   }
 
@@ -314,7 +315,8 @@ class CpuKnnSearch final : public KnnSearch {
   /// From the sums, where they tell how many entries are common.
   template <int kLanes, class T>
   [[nodiscard]] Index common_from(const T* s) const {
-    return kLanes > 1 || all_ones_ ? static_cast<Index>(s[0]) : NearRow::kUncounted;
+    const bool counted = kLanes > 1 || (few_ && few_->are_ones());
+    return counted ? static_cast<Index>(s[0]) : NearRow::kUncounted;
   }
 
   void offer_pair(KnnTable& table, Index x, Index y, const PairSums& s, Index common,
@@ -352,7 +354,7 @@ class CpuKnnSearch final : public KnnSearch {
   const PairFormula& formula_;
   WeightedRows rows_;
   bool in_float_;
-  bool all_ones_;                                    ///< sums of products count
+  std::optional<FewValues> few_;                     ///< where all are 1, sums of products count
   std::vector<Index> order_;                         ///< rank -> row
   mutable Lazy<PositionsByColumn<Rank>> by_column_;  ///< a GEMM does without
 };

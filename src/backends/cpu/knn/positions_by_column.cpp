@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/knn/positions_by_column.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "core/linalg/scatter_columns.h"
 #include "core/system/parallel.h"
 
@@ -40,52 +43,89 @@ template <class Rank>
 
 template <class Rank>
 PositionsByColumn<Rank>::PositionsByColumn(const CsrView& rows, std::span<const Index> order,
-                                           ColumnHeads heads, ColumnValues values)
+                                           ColumnHeads heads, const std::optional<FewValues>& few)
     : starts_(Offset{rows.cols} + 1) {
   const auto row_at = [&](Index rank) { return order[static_cast<std::size_t>(rank)]; };
   const ColumnScatter scatter(rows, row_at);
   for (Index c = 0; c <= rows.cols; ++c) {
-    starts_[c] = {.values = scatter.begins()[c], .ranks = scatter.begins()[c], .masks = 0};
+    starts_[c] = {.values = scatter.begins()[c], .ranks = scatter.begins()[c], .groups = 0};
+  }
+  const bool ones = few && few->are_ones();
+  const bool groups = heads == ColumnHeads::kGrouped;
+  if (groups && few && !ones) {
+    auto all = Array<Rank>::uninitialized(rows.nnz());
+    auto codes = Array<std::uint8_t>::uninitialized(rows.nnz());
+    scatter.write_all([&](Offset to, Index rank, Offset entry) {
+      all[to] = static_cast<Rank>(rank);
+      codes[to] = few->code(rows.values[entry]);
+    });
+    choose_heads(all);
+    code_values_ = Array<float>::copy_of(few->by_code());
+    codes_ = Array<std::uint8_t>(starts_[rows.cols].groups * kGroup);
+    values_ = Array<float>::uninitialized(starts_[rows.cols].ranks);
+    divide(
+        all, [&](Offset from, Offset to) { codes_[to] = codes[from]; },
+        [&](Offset from, Offset to) { values_[to] = code_values_[codes[from]]; });
+    for (kernels::ColumnStart& start : starts_.span()) start.values = start.ranks;
+    return;
   }
   // One after the other, so that there is never more than what is kept in the end.
   ranks_ = Array<Rank>::uninitialized(rows.nnz());
   scatter.write_all([&](Offset to, Index rank, Offset) { ranks_[to] = static_cast<Rank>(rank); });
-  if (heads == ColumnHeads::kMasked) mask_heads(std::exchange(ranks_, {}));
-  if (values == ColumnValues::kOnes) return;
+  if (groups) {
+    const Array<Rank> all = std::exchange(ranks_, {});
+    choose_heads(all);
+    masks_ = Array<std::uint16_t>(starts_[rows.cols].groups);
+    divide(
+        all,
+        [&](Offset, Offset to) {
+          masks_[to / kGroup] |= static_cast<std::uint16_t>(1U << (to % kGroup));
+        },
+        [](Offset, Offset) {});
+  }
+  if (ones) return;
   values_ = Array<float>::uninitialized(rows.nnz() + kGroup - 1);
   std::fill(values_.begin() + rows.nnz(), values_.end(), 0.0F);
   scatter.write_all([&](Offset to, Index, Offset entry) { values_[to] = rows.values[entry]; });
 }
 
 template <class Rank>
-void PositionsByColumn<Rank>::mask_heads(const Array<Rank>& all) {
+void PositionsByColumn<Rank>::choose_heads(const Array<Rank>& all) {
   const Offset cols = starts_.size() - 1;
-  const auto ranks_of = [&](Offset c) {
-    return all.span().subspan(static_cast<std::size_t>(starts_[c].values),
-                              static_cast<std::size_t>(starts_[c + 1].values - starts_[c].values));
-  };
   parallel_for(cols, 256, [&](Offset c) {
-    const Head head = choose_head(ranks_of(c));
-    starts_[c].masks = head.groups;
-    starts_[c].ranks = starts_[c + 1].values - starts_[c].values - head.entries;
+    const auto ranks =
+        all.span().subspan(static_cast<std::size_t>(starts_[c].values),
+                           static_cast<std::size_t>(starts_[c + 1].values - starts_[c].values));
+    const Head head = choose_head(ranks);
+    starts_[c].groups = head.groups;
+    starts_[c].ranks = std::ssize(ranks) - head.entries;
   });
   ColumnStart next;
   for (Offset c = 0; c <= cols; ++c) {
     const ColumnStart size = std::exchange(starts_[c], next);
     starts_[c].values = size.values;
-    next.masks += size.masks;
+    next.groups += size.groups;
     next.ranks += size.ranks;
   }
-  masks_ = Array<std::uint16_t>(starts_[cols].masks);
   ranks_ = Array<Rank>::uninitialized(starts_[cols].ranks);
-  parallel_for(cols, 256, [&](Offset c) {
-    const auto ranks = ranks_of(c);
-    const auto listed = static_cast<std::size_t>(starts_[c + 1].ranks - starts_[c].ranks);
-    for (const Rank rank : ranks.first(ranks.size() - listed)) {
-      const auto r = static_cast<Index>(rank);
-      masks_[starts_[c].masks + r / kGroup] |= static_cast<std::uint16_t>(1U << (r % kGroup));
+}
+
+template <class Rank>
+template <class PutHead, class PutRest>
+void PositionsByColumn<Rank>::divide(const Array<Rank>& all, const PutHead& put_head,
+                                     const PutRest& put_rest) {
+  parallel_for(starts_.size() - 1, 256, [&](Offset c) {
+    const ColumnStart& start = starts_[c];
+    const ColumnStart& end = starts_[c + 1];
+    const Offset first_listed = end.values - (end.ranks - start.ranks);
+    for (Offset e = start.values; e < first_listed; ++e) {
+      put_head(e, start.groups * kGroup + Offset{all[e]});
     }
-    std::ranges::copy(ranks.last(listed), ranks_.data() + starts_[c].ranks);
+    for (Offset e = first_listed; e < end.values; ++e) {
+      const Offset to = start.ranks + (e - first_listed);
+      ranks_[to] = all[e];
+      put_rest(e, to);
+    }
   });
 }
 
@@ -97,6 +137,8 @@ kernels::PairPass<Rank> PositionsByColumn<Rank>::pass(const CsrView& queries, In
           queries.row_size(query),
           starts_.data(),
           masks_.data(),
+          codes_.data(),
+          code_values_.data(),
           ranks_.data(),
           values_.size() == 0 ? nullptr : values_.data(),
           limit};
