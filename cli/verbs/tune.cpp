@@ -26,6 +26,11 @@
 namespace likewise::cli {
 namespace {
 
+/// Spells and says why algorithms have no trial.
+void say_not_searched(std::vector<std::string>& reasons, Progress& progress) {
+  for (std::string& why : reasons) progress.say("not searched: " + (why = spelled(why, as_option)));
+}
+
 constexpr const char* kAll = "all";
 
 [[nodiscard]] std::string quoted_all(const std::vector<std::string>& words) {
@@ -101,7 +106,8 @@ struct Tune {
     };
     TuneResult result = tune(data, options, how);
     for (std::string& note : result.notes) progress.say(note = spelled(note, as_option));
-    for (const std::string& why : result.left_out) progress.say("not searched: " + why);
+    say_not_searched(result.left_out, progress);
+    for (TuneTrial& trial : result.trials) trial.failure = spelled(trial.failure, as_option);
     result.left_out.insert(result.left_out.begin(), not_trained.begin(), not_trained.end());
     if (!result.model) say_stopped(result, journal_path);
     say_learned(result.features, progress);
@@ -185,7 +191,7 @@ struct Tune {
     const TrainedAlgorithms found =
         trained_algorithms(options.feedback, open_and_say, options.has_features);
     not_trained = found.left_out;
-    for (const std::string& why : not_trained) progress.say("not searched: " + why);
+    say_not_searched(not_trained, progress);
     options.algorithms = found.algorithms;
   }
 

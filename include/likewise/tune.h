@@ -57,7 +57,7 @@ using OpenToTrain = std::function<Device(const TrainingParams&, std::span<const 
 /// What a search for all algorithms is among where the device is a given one.
 struct TrainedAlgorithms {
   std::vector<std::string> algorithms{};
-  std::vector<std::string> left_out{};  ///< the others, with the reasons
+  std::vector<std::string> left_out{};  ///< the others, with the reasons (TuneResult::notes)
 };
 /// Those of tuned_algorithms() whose defaults `open` has a device for. Throws what it throws for
 /// the first, where it has none for any.
@@ -90,7 +90,7 @@ struct TuneTrial {
   /// The best validation so far; none where the algorithm refused the data, where training failed,
   /// and where the time was over before anything was measured.
   std::optional<double> value{};
-  std::string failure{};  ///< why
+  std::string failure{};  ///< why, with parameters as mention() writes them
   /// The mean over all validation parts, of a trial of the final round and of the baseline.
   std::optional<double> final_value{};
   int iterations = 0;      ///< done; 0 of algorithms without iterations
@@ -133,7 +133,8 @@ struct TuneResult {
   /// Of algorithms that a budget of time is too short for: what is searched instead. And which
   /// algorithms do not see that values fade. They may hold parameters as mention() writes them.
   std::vector<std::string> notes{};
-  /// Algorithms that it is too short for, and those whose turn did not come, with the reason.
+  /// Algorithms that it is too short for, and those whose turn did not come, with the reason, as
+  /// in notes.
   std::vector<std::string> left_out{};
   double seconds = 0.0;     ///< those of earlier runs of a resumed search included
   std::string stop_reason;  ///< "budget", or "stopped"
@@ -173,7 +174,7 @@ struct TuneResult {
   /// What to say where it is not, and where the time was over before the model was done; else
   /// empty.
   [[nodiscard]] std::string warning() const;
-  /// Why trials have no value: "als: the reason (3 trials)".
+  /// Why trials have no value: "als: the reason (3 trials)"; parameters as mention() writes them.
   [[nodiscard]] std::vector<std::string> failures() const;
   /// "10000 of 138493 users": on whom trials were measured, where that is not everybody with a
   /// history; else empty.

@@ -30,7 +30,7 @@ namespace {
   line["best_iteration"] = trial.best_iteration;
   line["seconds"] = trial.seconds;
   line["finished"] = trial.finished;
-  line["failure"] = trial.failure;
+  line["failure"] = spelled(trial.failure, as_keyword);
   line["params"] = dict_of(trial.params);
   return line;
 }
@@ -57,7 +57,9 @@ namespace {
   told["validation_users"] = result.validation_users;
   told["users_not_ranked"] = result.users_not_ranked;
   told["measured_users"] = result.measured_users;
-  told["failures"] = result.failures();
+  nb::list failures;
+  add_notes(result.failures(), failures);
+  told["failures"] = failures;
   told["broken_lines"] = result.broken_lines;
   told["seconds"] = result.seconds;
   told["baseline"] = trial_of(result.baseline);
@@ -114,11 +116,11 @@ namespace {
   run.open = [&](const TrainingParams& params, std::span<const Job> also) {
     return given ? *given : open_device_to_train(name, params, {}, also).device;
   };
-  std::vector<std::string> left_out;
+  nb::list left_out;
   if (algorithms.empty()) {
     TrainedAlgorithms found = trained_algorithms(options.feedback, run.open, options.has_features);
     options.algorithms = std::move(found.algorithms);
-    left_out = std::move(found.left_out);
+    add_notes(found.left_out, left_out);
   }
   run.on_trial = [&](const TuneProgress& now) {
     run.control.report("search", std::ssize(now.so_far.trials), options.budget.trials, "trials");
@@ -134,7 +136,7 @@ namespace {
     throw Error(ErrorKind::kCancelled, "the search was stopped");
   }
   nb::dict told = result_of(*result);
-  left_out.insert(left_out.end(), result->left_out.begin(), result->left_out.end());
+  add_notes(result->left_out, left_out);
   told["left_out"] = left_out;
   if (!result->model) return nb::make_tuple(nb::none(), told, interruption);
   return nb::make_tuple(Trained(std::move(*result->model)), told, interruption);

@@ -176,7 +176,7 @@ TrainedAlgorithms trained_algorithms(Feedback feedback, const OpenToTrain& open,
       all.algorithms.emplace_back(name);
     } catch (const Error& error) {
       if (!first) first = std::current_exception();
-      all.left_out.push_back(fmt::format("{}: {}", name, error.what()));
+      all.left_out.push_back(fmt::format("{}: {}", name, error.message()));
     }
   }
   if (all.algorithms.empty()) std::rethrow_exception(first);

@@ -871,12 +871,12 @@ void TuneSearch::note_failure(const Error& error, TrainingOutcome& outcome) cons
       return;
     case ErrorKind::kBadData:
       outcome.stop_reason = "refused";
-      outcome.failure = error.what();
+      outcome.failure = error.message();
       return;
     case ErrorKind::kNumerical:
     case ErrorKind::kOutOfMemory:
     case ErrorKind::kInvalidArgument:
-      outcome.failure = error.what();
+      outcome.failure = error.message();
       return;
     case ErrorKind::kDevice:
     case ErrorKind::kNotFound:

@@ -980,6 +980,34 @@ TEST(Tune, ATrainingThatIsTooLongForTheBudgetIsBrokenOff) {
               HasSubstr("no algorithm has a value: item-knn: nothing was measured"));
 }
 
+class RefusingKnn final : public KnnJob {
+ public:
+  std::unique_ptr<KnnSearch> make_search(const SimilarityProblem&) const override {
+    throw Error(ErrorKind::kNumerical, "take fewer " + mention("neighbours"));
+  }
+};
+
+TEST(Tune, WhyATrainingFailedIsSpelledByWhoTellsIt) {
+  const test::TemporaryFolder folder;
+  TuneRun run;
+  run.open = [&](const TrainingParams&, std::span<const Job>) {
+    JobTable table = open_device("cpu").jobs().table;
+    std::get<Offer<KnnJob>>(table).job = std::make_shared<RefusingKnn>();
+    return make_device(
+        "cpu", [] { return std::string(); }, std::move(table));
+  };
+  run.journal = folder / "journal";
+  const TuneOptions options = few(2, {"als", "item-knn"});
+  const TuneResult result = tune(data(), options, run);
+  const auto as_option = [](std::string_view parameter, std::string_view) {
+    return "--" + std::string(parameter);
+  };
+  ASSERT_EQ(result.failures().size(), 1U);
+  EXPECT_EQ(spelled(result.failures()[0], as_option), "item-knn: take fewer --neighbours");
+  run.resume = true;  // the journal keeps it so
+  EXPECT_EQ(tune(data(), options, run).failures(), result.failures());
+}
+
 TEST(Tune, CancellingBreaksOffATrainingWithoutIterations) {
   Endless state;
   std::atomic<bool> stop = false;

@@ -43,22 +43,20 @@ void run_affine_tasks(Offset count, TaskView task) {
 #ifdef LIKEWISE_PLAIN_THREADS
   run_tasks(count, task);
 #else
-  struct alignas(64) Part {  // of a line of the cache each
-    std::atomic<Offset> next = 0;
-    Offset end = 0;
+  struct alignas(64) Turns {  // a line of the cache each
+    std::atomic<Offset> taken = 0;
   };
   const Offset parts = std::clamp<Offset>(count, 1, thread_count());
-  std::vector<Part> all(static_cast<std::size_t>(parts));
-  for (Offset p = 0; p < parts; ++p) {
-    all[static_cast<std::size_t>(p)].next = count * p / parts;
-    all[static_cast<std::size_t>(p)].end = count * (p + 1) / parts;
-  }
+  std::vector<Turns> all(static_cast<std::size_t>(parts));
   tbb::task_group_context own(tbb::task_group_context::isolated);  // as above
   const auto draw = [&](Offset) {
     const auto home = Offset{tbb::this_task_arena::current_thread_index()};
-    for (Offset p = 0; p < parts; ++p) {
-      Part& part = all[static_cast<std::size_t>((home + p) % parts)];
-      for (Offset i = part.next++; i < part.end; i = part.next++) task.call(task.self, i);
+    for (Offset p = home; p < home + parts; ++p) {
+      const Offset part = p % parts;
+      std::atomic<Offset>& taken = all[static_cast<std::size_t>(part)].taken;
+      for (Offset i = part + parts * taken++; i < count; i = part + parts * taken++) {
+        task.call(task.self, i);
+      }
     }
   };
   tbb::parallel_for(Offset{0}, parts, draw, tbb::simple_partitioner(), own);

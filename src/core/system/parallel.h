@@ -23,9 +23,9 @@ struct TaskView {
 /// Calls task(i) for every i in [0, count), on all threads. Exceptions pass through; without one
 /// every call was made, also inside a task of a loop that another task's exception ends.
 void run_tasks(Offset count, TaskView task);
-/// The same for loops that follow one another over the same data: a thread takes the tasks of its
-/// own stretch of [0, count) first, then those of others. It finds what it wrote before in its
-/// cache, where that of another processor can be as far away as memory.
+/// The same for loops that follow one another over the same data: tasks are dealt out to the
+/// threads in turn, and a thread runs its own first, then those of others. It finds what it wrote
+/// before in its cache, where that of another processor can be as far away as memory.
 void run_affine_tasks(Offset count, TaskView task);
 /// Calls task(0) on this thread, which meanwhile takes up no task of another loop.
 void run_isolated(TaskView task);

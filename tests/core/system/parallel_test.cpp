@@ -57,27 +57,26 @@ TEST(ParallelLoops, TasksStartInTheirOrder) {
 }
 
 TEST(ParallelLoops, AThreadBeginsWithItsOwnAffineTasks) {
-  constexpr Offset kStretch = 4;
   const std::thread::id caller = std::this_thread::get_id();
-  // Where the stretch of the thread that calls the loop begins.
-  const auto stretch_of_caller = [&] {
+  // Of the tasks 0 and 1, that of the thread that calls the loop.
+  const auto task_of_caller = [&] {
     std::atomic<int> inside{0};
-    std::atomic<Offset> stretch{-1};
+    std::atomic<Offset> own{-1};
     const auto task = [&](Offset i) {
-      if (i % kStretch != 0) return;
-      if (std::this_thread::get_id() == caller) stretch = i;
+      if (i > 1) return;
+      if (std::this_thread::get_id() == caller) own = i;
       // None goes on to the tasks of the other before both have begun.
       const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(20);
       ++inside;
       while (inside < 2 && std::chrono::steady_clock::now() < last) std::this_thread::yield();
     };
-    run_affine_tasks(2 * kStretch, TaskView(task));
-    return stretch.load();
+    run_affine_tasks(10, TaskView(task));
+    return own.load();
   };
   with_threads(2, [&] {
-    const Offset first = stretch_of_caller();
+    const Offset first = task_of_caller();
     EXPECT_NE(first, -1);
-    for (int loop = 0; loop < 20; ++loop) EXPECT_EQ(stretch_of_caller(), first);
+    for (int loop = 0; loop < 20; ++loop) EXPECT_EQ(task_of_caller(), first);
   });
 }
 
