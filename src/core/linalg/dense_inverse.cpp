@@ -25,8 +25,7 @@ struct Triangle {
 /// Panels stay in the L2 cache by tiles, and pivots of the outer blocks are few inner ones.
 constexpr Index kOuter = 256;
 constexpr Index kInner = 32;
-/// Blocks of rows that go through all columns together: what they are multiplied with stays in
-/// cache, and so does what a column is multiplied with.
+/// Blocks of rows that go through all columns together: their tiles of the panel stay in cache.
 constexpr Index kTogether = 4;
 
 /// A = -A^-1 of up to kInner rows, both triangles, in double precision.
