@@ -28,6 +28,9 @@ struct CsrView {
   [[nodiscard]] std::span<const float> row_values(Index row) const {
     return {values + offsets[row], static_cast<std::size_t>(row_size(row))};
   }
+  [[nodiscard]] std::span<const float> all_values() const {
+    return {values, static_cast<std::size_t>(nnz())};
+  }
 };
 
 struct CsrMatrix {

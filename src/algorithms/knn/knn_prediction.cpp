@@ -35,7 +35,7 @@ struct Moments {
 /// All but the mean of the values.
 [[nodiscard]] RatingNumbers numbers_of(const CsrView& by_user, const KnnParams& params,
                                        const Biases& biases) {
-  const RatingScale scale({by_user.values, static_cast<std::size_t>(by_user.nnz())}, params.clip);
+  const RatingScale scale(by_user.all_values(), params.clip);
   RatingNumbers numbers;
   numbers.prediction = params.prediction;
   numbers.min_neighbours = static_cast<std::uint32_t>(params.min_neighbours);
@@ -52,7 +52,7 @@ struct Moments {
 
 KnnRatings::KnnRatings(const CsrView& by_user, const KnnParams& params, const Biases& biases)
     : params_(params), biases_(biases), numbers_(numbers_of(by_user, params, biases)) {
-  const std::span<const float> all(by_user.values, static_cast<std::size_t>(by_user.nnz()));
+  const std::span<const float> all = by_user.all_values();
   const Moments moments = moments_of(all);
   numbers_.mean = moments.mean;
   sigma_ = moments.sigma > 0.0 ? moments.sigma : 1.0;  // all alike: no row deviates

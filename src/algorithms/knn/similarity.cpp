@@ -139,7 +139,7 @@ struct ColumnSums {
   const auto columns = static_cast<std::size_t>(rows.cols);
   ColumnSums result{std::vector<double>(columns), std::vector<double>(columns),
                     std::vector<double>(columns)};
-  result.sizes = length_of({rows.values, static_cast<std::size_t>(rows.nnz())});
+  result.sizes = length_of(rows.all_values());
   for (Offset e = 0; e < rows.nnz(); ++e) {
     const auto column = static_cast<std::size_t>(rows.columns[e]);
     result.sum[column] += double{rows.values[e]};
@@ -286,7 +286,7 @@ void SimilarityProblem::gather_statistics(const CsrView& rows) {
 void SimilarityProblem::gather_errors(const CsrView& rows) {
   formula_.cancels = centres(params_) || (formula_.multiplies() && some_negative(rows));
   if (!formula_.cancels) return;
-  value_error_ = error_of_values({rows.values, static_cast<std::size_t>(rows.nnz())});
+  value_error_ = error_of_values(rows.all_values());
   if (params_.similarity != Similarity::kPearsonBaseline) return;
   for (const float bias : biases_.bias(other(params_.side))) {
     column_error_.push_back(kFloatError * std::abs(double{bias}));

@@ -38,7 +38,7 @@ class EaseGram {
         number_of_(ranks_.size()),
         scales_(ranks_.size()),
         by_user_(by_item_.view(), ranks_,
-                 kernels::masks_pay() ? ColumnHeads::kGrouped : ColumnHeads::kListed, few) {
+                 kernels::groups_pay() ? ColumnHeads::kGrouped : ColumnHeads::kListed, few) {
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       const auto at = static_cast<std::size_t>(ranks_[rank]);
       number_of_[at] = items() - 1 - static_cast<Index>(rank);
@@ -115,7 +115,7 @@ class EaseGram {
 template <class Work>
 auto with_ease_gram(const CsrView& by_user, const EaseScales& scales, const Work& work) {
   constexpr Index kFewItems = Index{std::numeric_limits<std::uint16_t>::max()} + 1;
-  const std::span<const float> values(by_user.values, static_cast<std::size_t>(by_user.nnz()));
+  const std::span<const float> values = by_user.all_values();
   const auto few = FewValues::of(values);
   if (by_user.cols > kFewItems) return work(EaseGram<Index, double>(by_user, scales, few));
   if (float_holds_sums(few ? few->all() : values, scales)) {

@@ -98,7 +98,7 @@ HWY_INLINE void for_listed(const Column<kValues, Rank>& column, Index limit,
 
 // Without AVX-512 a mask's bits come one by one, which costs more than a list.
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-constexpr bool kMasks = true;
+constexpr bool kGroups = true;
 
 /// Adds a times the 16 values to the sums of a group.
 template <class T>
@@ -174,13 +174,13 @@ HWY_INLINE void add_head(T a, const Column<kValues, Rank>& column, const float* 
   if (below < column.groups && rest != 0) add(below, rest);
 }
 #else
-constexpr bool kMasks = false;
+constexpr bool kGroups = false;
 
 template <Values kValues, class Rank, class T>
 HWY_INLINE void add_head(T, const Column<kValues, Rank>&, const float*, Index, T*) {}
 #endif
 
-bool masks_pay() { return kMasks; }
+bool groups_pay() { return kGroups; }
 
 template <Values kValues, class Rank, class T>
 HWY_INLINE void products_of(const PairPass<Rank>& pass, T* HWY_RESTRICT sums) {
@@ -354,7 +354,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace likewise::kernels {
 
-HWY_EXPORT(masks_pay);
+HWY_EXPORT(groups_pay);
 HWY_EXPORT(products_u16_f32);
 HWY_EXPORT(products_u16_f64);
 HWY_EXPORT(products_i32_f32);
@@ -370,7 +370,7 @@ HWY_EXPORT(all_i32_f64);
 HWY_EXPORT(offers_f32);
 HWY_EXPORT(offers_f64);
 
-bool masks_pay() { return HWY_DYNAMIC_DISPATCH(masks_pay)(); }
+bool groups_pay() { return HWY_DYNAMIC_DISPATCH(groups_pay)(); }
 
 template <>
 void add_products(const PairPass<std::uint16_t>& pass, float* sums) {

@@ -9,7 +9,7 @@
 
 namespace likewise::kernels {
 
-/// Ranks that share a mask.
+/// Ranks that are added to at once.
 constexpr Index kGroup = 16;
 /// Values that numbers may stand for, with the 0 of no entry.
 constexpr Index kCodes = 16;
@@ -41,8 +41,8 @@ struct PairPass {
   Index limit;
 };
 
-/// Whether this processor adds up masks faster than lists. Where not, there must be none.
-[[nodiscard]] bool masks_pay();
+/// Whether this processor adds up groups faster than lists. Where not, there must be none.
+[[nodiscard]] bool groups_pay();
 
 /// Adds to sums[r] the product of the row and row r. `sums`: 64-byte aligned, a multiple of 16 of
 /// them.

@@ -38,8 +38,7 @@ bool exact_in_float(const WeightedRows& rows) {
   for (const RowStats& row : rows.stats) {
     largest = std::max({largest, row.norm * row.norm, row.count});
   }
-  return exact_in_float({rows.weights.values, static_cast<std::size_t>(rows.weights.nnz())},
-                        largest);
+  return exact_in_float(rows.weights.all_values(), largest);
 }
 
 }  // namespace likewise

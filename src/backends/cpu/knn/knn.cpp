@@ -76,7 +76,7 @@ class CpuKnnSearch final : public KnnSearch {
       : formula_(problem.formula()),
         rows_(problem.rows()),
         in_float_(exact_in_float(rows_)),
-        few_(FewValues::of({rows_.weights.values, static_cast<std::size_t>(rows_.weights.nnz())})),
+        few_(FewValues::of(rows_.weights.all_values())),
         order_(by_falling_length(rows_.weights)) {}
 
   [[nodiscard]] KnnLists find_part(const SearchPart& part, Index k,
@@ -124,7 +124,7 @@ class CpuKnnSearch final : public KnnSearch {
       const bool products = lanes_of(formula_.sums) == 1;
       return std::make_unique<PositionsByColumn<Rank>>(
           rows_.weights, order_,
-          products && kernels::masks_pay() ? ColumnHeads::kGrouped : ColumnHeads::kListed,
+          products && kernels::groups_pay() ? ColumnHeads::kGrouped : ColumnHeads::kListed,
           products ? few_ : std::nullopt);
     });
   }

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <numeric>
 #include <random>
-#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -26,10 +25,6 @@ float draw(Values values, std::mt19937& random) {
   const auto number = static_cast<float>(random() % 100);
   if (values == Values::kOnes) return 1.0F;
   return values == Values::kFew ? std::fmod(number, 15.0F) / 2.0F - 2.0F : number / 8.0F;
-}
-
-std::span<const float> values_of(const CsrMatrix& matrix) {
-  return {matrix.values.data(), static_cast<std::size_t>(matrix.nnz())};
 }
 
 /// Row r has about one entry in 1 + r / 8 columns: the first rows fill the heads of the columns.
@@ -53,7 +48,7 @@ void check_sums(Index rows, ColumnHeads heads, Values values) {
   std::vector<Index> order(static_cast<std::size_t>(rows));
   std::iota(order.begin(), order.end(), 0);
   if (rows > 100) std::swap(order[3], order[100]);
-  const auto few = FewValues::of(values_of(matrix));
+  const auto few = FewValues::of(matrix.view().all_values());
   ASSERT_EQ(few.has_value(), values != Values::kMany);
   const PositionsByColumn<Rank> by_column(matrix.view(), order, heads, few);
   std::vector<double> dense(37);
@@ -99,7 +94,7 @@ TEST(PositionsByColumn, AddUpLists) {
 }
 
 TEST(PositionsByColumn, AddUpGroups) {
-  if (!kernels::masks_pay()) GTEST_SKIP() << "no groups without AVX-512";
+  if (!kernels::groups_pay()) GTEST_SKIP() << "no groups without AVX-512";
   check_heads<std::uint16_t>(ColumnHeads::kGrouped);
   check_heads<Index>(ColumnHeads::kGrouped);
 }
